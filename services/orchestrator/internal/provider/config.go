@@ -1,0 +1,89 @@
+package provider
+
+import (
+	"fmt"
+	"net/http"
+	"time"
+)
+
+// Defaults of Config.
+const (
+	DefaultFirstByteTimeout = 120 * time.Second
+	DefaultIdleTimeout      = 60 * time.Second
+	DefaultMaxLine          = 1 << 20 // bytes
+	DefaultMaxMessage       = 8 << 20 // bytes
+	DefaultMaxCalls         = 128
+)
+
+// Limits that are not configurable.
+const (
+	maxErrorBody = 64 << 10 // bytes of an error answer that are read
+	maxDetail    = 500      // characters of a provider's own words that are kept
+	maxBadFrames = 8        // unreadable frames skipped before giving up
+	maxWarnings  = 16
+	maxRetryWait = 24 * time.Hour // Retry-After beyond this is cut
+)
+
+// Config describes one model at one endpoint. The zero value of every field
+// but Model and APIURL is good.
+type Config struct {
+	// Model is the name that the provider knows the model by.
+	Model string
+	// APIURL is the endpoint's base address, with or without /v1, with or
+	// without /chat/completions.
+	APIURL string
+	// APIKey is sent as a bearer token; empty sends none (local servers).
+	// It appears in no error, log or String.
+	APIKey string
+	// Headers are sent with every request and win over our own.
+	Headers map[string]string
+
+	// FirstByteTimeout is the longest wait between sending the request and the
+	// first byte of the answer's body.
+	FirstByteTimeout time.Duration
+	// IdleTimeout is the longest silence after that. Any byte counts, so a
+	// keep-alive comment keeps the call alive.
+	IdleTimeout time.Duration
+
+	// MaxLine limits one line of the stream, MaxMessage the whole answer, both
+	// in bytes; MaxCalls limits the tool calls of one answer.
+	MaxLine    int
+	MaxMessage int
+	MaxCalls   int
+
+	// HTTPTransport sends the request; nil means a transport of the client's
+	// own. It is used directly, so redirects are never followed.
+	HTTPTransport http.RoundTripper
+}
+
+// String describes the configuration without its secrets.
+func (c Config) String() string {
+	key := "no key"
+	if c.APIKey != "" {
+		key = "key set"
+	}
+	return fmt.Sprintf("%s at %s (%s)", c.Model, displayURL(c.APIURL), key)
+}
+
+// GoString is String, so that %#v shows no secret either.
+func (c Config) GoString() string { return "provider.Config{" + c.String() + "}" }
+
+// withDefaults fills what was left zero.
+func (c Config) withDefaults() Config {
+	if c.FirstByteTimeout <= 0 {
+		c.FirstByteTimeout = DefaultFirstByteTimeout
+	}
+	if c.IdleTimeout <= 0 {
+		c.IdleTimeout = DefaultIdleTimeout
+	}
+	if c.MaxLine <= 0 {
+		c.MaxLine = DefaultMaxLine
+	}
+	if c.MaxMessage <= 0 {
+		c.MaxMessage = DefaultMaxMessage
+	}
+	if c.MaxCalls <= 0 {
+		c.MaxCalls = DefaultMaxCalls
+	}
+	return c
+}
