@@ -1,0 +1,44 @@
+package adapter
+
+import "github.com/nanoclaw/nanoclaw/services/search/internal/outcome"
+
+// Rows collects the rows of a result list while a page is read, and judges at
+// the end whether the layout was understood.
+type Rows struct {
+	results []Result
+	seen    int
+	broken  int
+}
+
+// Add takes a row that has a title and an address; without either the row
+// counts as not understood.
+func (r *Rows) Add(res Result) {
+	r.seen++
+	if res.Title == "" || res.URL == "" {
+		r.broken++
+		return
+	}
+	r.results = append(r.results, res)
+}
+
+// Seen is the number of rows, understood or not.
+func (r *Rows) Seen() int { return r.seen }
+
+// brokenShare is the share of rows without title or address from which the
+// layout counts as changed.
+const brokenShare = 0.3
+
+// Page gives the rows as a page, or LayoutUnrecognised when none or too few of
+// them were understood. It never says that a page is empty: that takes a
+// marker, which the caller has looked for before.
+func (r *Rows) Page(altered string) (Page, outcome.Outcome) {
+	switch {
+	case len(r.results) == 0 && r.seen == 0:
+		return Page{}, outcome.Because(outcome.LayoutUnrecognised, "no rows and no word that there are none")
+	case len(r.results) == 0, float64(r.broken) > brokenShare*float64(r.seen):
+		return Page{}, outcome.Because(outcome.LayoutUnrecognised, "rows without title or address")
+	case altered != "":
+		return Page{Results: r.results, AlteredQuery: altered}, outcome.Of(outcome.OKAlteredQuery)
+	}
+	return Page{Results: r.results}, outcome.Of(outcome.OK)
+}

@@ -1,0 +1,80 @@
+package duckduckgo
+
+import (
+	"strings"
+
+	"github.com/PuerkitoBio/goquery"
+	"github.com/andybalholm/cascadia"
+
+	"github.com/nanoclaw/nanoclaw/services/search/internal/adapter"
+	"github.com/nanoclaw/nanoclaw/services/search/internal/outcome"
+	"github.com/nanoclaw/nanoclaw/services/search/internal/page"
+	"github.com/nanoclaw/nanoclaw/services/search/internal/pubdate"
+)
+
+var (
+	liteForm    = cascadia.MustCompile(`form[action*="/lite/"]`)
+	liteRow     = cascadia.MustCompile(`tr`)
+	liteLink    = cascadia.MustCompile(`a.result-link`)
+	liteSnippet = cascadia.MustCompile(`td.result-snippet`)
+	liteStamp   = cascadia.MustCompile(`span.timestamp`)
+	liteCell    = cascadia.MustCompile(`td, td span, .no-results`)
+	litePaid    = cascadia.MustCompile(`.result-sponsored`)
+)
+
+// Parse implements adapter.Adapter.
+func (*Lite) Parse(r adapter.Response) (adapter.Page, outcome.Outcome) {
+	return page.Read(r, readLite)
+}
+
+// readLite reads a table in which a result is three rows: link, snippet,
+// address.
+func readLite(doc *goquery.Document, r adapter.Response) (adapter.Page, outcome.Outcome) {
+	if doc.FindMatcher(liteForm).Length() == 0 {
+		return adapter.Page{}, outcome.Because(outcome.LayoutUnrecognised, "not the lite page")
+	}
+	var (
+		rows  adapter.Rows
+		link  *goquery.Selection
+		entry adapter.Result
+	)
+	flush := func() {
+		if link != nil {
+			add(&rows, link, r, entry)
+		}
+		link, entry = nil, adapter.Result{}
+	}
+	doc.FindMatcher(liteRow).NotMatcher(litePaid).Each(func(_ int, tr *goquery.Selection) {
+		if tr.FindMatcher(liteRow).Length() > 0 {
+			return // a table around tables
+		}
+		if a := tr.FindMatcher(liteLink).First(); a.Length() > 0 {
+			flush()
+			link = a
+		}
+		if s := tr.FindMatcher(liteSnippet).First(); s.Length() > 0 {
+			entry.Snippet = adapter.CleanText(s.Text())
+		}
+		if t := tr.FindMatcher(liteStamp).First(); t.Length() > 0 {
+			entry.PublishedAt = pubdate.Parse(adapter.CleanText(t.Text()), r.ReceivedAt)
+		}
+	})
+	flush()
+	if rows.Seen() == 0 && saysNone(doc) {
+		return adapter.Page{}, outcome.Because(outcome.EmptyVerified, "duckduckgo says that there are no results")
+	}
+	return rows.Page(alteredQuery(doc))
+}
+
+// saysNone looks for a cell that holds the words for "none" and nothing else.
+func saysNone(doc *goquery.Document) bool {
+	none := false
+	doc.FindMatcher(liteCell).EachWithBreak(func(_ int, s *goquery.Selection) bool {
+		switch strings.TrimSuffix(strings.ToLower(adapter.CleanText(s.Text())), ".") {
+		case "no results", "no more results":
+			none = true
+		}
+		return !none
+	})
+	return none
+}

@@ -1,0 +1,65 @@
+// Package page is the way every HTML adapter reads an answer: status, then
+// challenge marks, then the engine's own list, and only when that yields
+// nothing a look at what the page may be instead.
+package page
+
+import (
+	"bytes"
+
+	"github.com/PuerkitoBio/goquery"
+
+	"github.com/nanoclaw/nanoclaw/services/search/internal/adapter"
+	"github.com/nanoclaw/nanoclaw/services/search/internal/classify"
+	"github.com/nanoclaw/nanoclaw/services/search/internal/outcome"
+)
+
+// Reader reads the engine's list from a page that is no certain challenge. It
+// answers LayoutUnrecognised when it finds no list and no word that there are
+// no results.
+type Reader func(doc *goquery.Document, r adapter.Response) (adapter.Page, outcome.Outcome)
+
+// Read judges an answer, in the order that keeps a blocked page from passing
+// for an empty one.
+func Read(r adapter.Response, read Reader) (adapter.Page, outcome.Outcome) {
+	byStatus, failed := outcome.FromStatus(r.Status, r.Header, r.ReceivedAt)
+	doc, err := parse(r.Body)
+	if err != nil {
+		if failed {
+			return adapter.Page{}, byStatus
+		}
+		return adapter.Page{}, outcome.Because(outcome.LayoutUnrecognised, "the page cannot be parsed")
+	}
+	if o, ok := of(classify.Certain(doc)); ok {
+		return adapter.Page{}, o
+	}
+	if failed {
+		// A block may say by its page what its status only hints at.
+		if o, ok := of(classify.Remaining(doc)); ok && byStatus.Code != outcome.RateLimited {
+			return adapter.Page{}, o
+		}
+		return adapter.Page{}, byStatus
+	}
+	p, o := read(doc, r)
+	if o.Code == outcome.LayoutUnrecognised {
+		if better, ok := of(classify.Remaining(doc)); ok {
+			return adapter.Page{}, better
+		}
+	}
+	return p, o
+}
+
+func of(v classify.Verdict) (outcome.Outcome, bool) {
+	switch v.Kind {
+	case classify.Challenge, classify.Consent:
+		return outcome.Because(outcome.Challenge, v.Mark), true
+	case classify.JSShell:
+		return outcome.Because(outcome.JSShell, v.Mark), true
+	}
+	return outcome.Outcome{}, false
+}
+
+// parse reads the bytes as HTML. The parser gives up on absurd nesting, partly
+// by a panic of its own that it turns into an error; nothing else escapes it.
+func parse(body []byte) (*goquery.Document, error) {
+	return goquery.NewDocumentFromReader(bytes.NewReader(body))
+}
