@@ -1,0 +1,83 @@
+package extract
+
+import (
+	"bytes"
+
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+)
+
+// flatDepth is how many elements parseFlat nests; deeper ones become siblings.
+const flatDepth = 128
+
+// popLimit is how far up an end tag looks for its element. It keeps a page of
+// nothing but unmatched tags linear.
+const popLimit = 256
+
+// open is an element that has begun. Its node is nil where the tree is too deep
+// to hold it: what it holds goes to the nearest one that has a node.
+type open struct {
+	name string
+	node *html.Node
+}
+
+// parseFlat builds a tree of bounded depth from the tokens alone, without the
+// rules of HTML on where an element may stand. It cannot fail.
+func parseFlat(page []byte) *html.Node {
+	root := &html.Node{Type: html.DocumentNode}
+	body := &html.Node{Type: html.ElementNode, Data: "body", DataAtom: atom.Body}
+	root.AppendChild(body)
+	at := []*html.Node{body} // elements with a node, innermost last
+	var stack []open
+	z := html.NewTokenizer(bytes.NewReader(page))
+	for {
+		kind := z.Next()
+		top := at[len(at)-1]
+		switch kind {
+		case html.ErrorToken:
+			return root
+		case html.TextToken:
+			top.AppendChild(&html.Node{Type: html.TextNode, Data: string(z.Text())})
+		case html.StartTagToken, html.SelfClosingTagToken:
+			t := z.Token()
+			if t.DataAtom == atom.Html || t.DataAtom == atom.Body || t.DataAtom == atom.Head {
+				continue
+			}
+			n := &html.Node{Type: html.ElementNode, Data: t.Data, DataAtom: t.DataAtom, Attr: t.Attr}
+			if kind == html.SelfClosingTagToken || isVoid(t.DataAtom) {
+				top.AppendChild(n)
+				continue
+			}
+			if len(at) >= flatDepth {
+				stack = append(stack, open{name: t.Data})
+				continue
+			}
+			top.AppendChild(n)
+			at = append(at, n)
+			stack = append(stack, open{name: t.Data, node: n})
+		case html.EndTagToken:
+			name, _ := z.TagName()
+			for i := len(stack) - 1; i >= max(0, len(stack)-popLimit); i-- {
+				if stack[i].name != string(name) {
+					continue
+				}
+				for _, o := range stack[i:] {
+					if o.node != nil {
+						at = at[:len(at)-1]
+					}
+				}
+				stack = stack[:i]
+				break
+			}
+		}
+	}
+}
+
+func isVoid(a atom.Atom) bool {
+	switch a {
+	case atom.Area, atom.Base, atom.Br, atom.Col, atom.Embed, atom.Hr, atom.Img, atom.Input,
+		atom.Link, atom.Meta, atom.Param, atom.Source, atom.Track, atom.Wbr:
+		return true
+	}
+	return false
+}

@@ -1,0 +1,169 @@
+package extract
+
+import (
+	"strings"
+	"unicode"
+
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+)
+
+// textWriter writes text with folded white space and kept paragraphs.
+type textWriter struct {
+	b      strings.Builder
+	breaks int  // pending line breaks
+	space  bool // pending space
+	pre    bool // inside a preformatted element
+}
+
+// block asks for n line breaks before what comes next.
+func (w *textWriter) block(n int) {
+	w.breaks = max(w.breaks, n)
+	w.space = false
+}
+
+func (w *textWriter) flush() {
+	switch {
+	case w.b.Len() == 0:
+	case w.breaks > 0:
+		w.b.WriteString("\n\n"[:min(w.breaks, 2)])
+	case w.space:
+		w.b.WriteByte(' ')
+	}
+	w.breaks, w.space = 0, false
+}
+
+func (w *textWriter) text(s string) {
+	if w.pre {
+		w.preformatted(s)
+		return
+	}
+	start := -1
+	for i, r := range s {
+		if isPlain(r) {
+			if start < 0 {
+				start = i
+			}
+			continue
+		}
+		if start >= 0 {
+			w.flush()
+			w.b.WriteString(s[start:i])
+			start = -1
+		}
+		if unicode.IsSpace(r) {
+			w.space = true
+		}
+	}
+	if start >= 0 {
+		w.flush()
+		w.b.WriteString(s[start:])
+	}
+}
+
+func (w *textWriter) preformatted(s string) {
+	if s == "" {
+		return
+	}
+	w.flush()
+	w.b.WriteString(strings.ReplaceAll(s, "\r\n", "\n"))
+}
+
+// isPlain says whether a rune is written as it is: no white space, and none of
+// the characters that only say where a line may break.
+func isPlain(r rune) bool {
+	switch r {
+	case '\u00ad', '\u200b', '\u2060', '\ufeff':
+		return false
+	}
+	return !unicode.IsSpace(r)
+}
+
+// write puts the text below n out, without the elements skip names.
+func (w *textWriter) write(n *html.Node, skip func(*html.Node) bool) {
+	switch n.Type {
+	case html.TextNode:
+		w.text(n.Data)
+		return
+	case html.ElementNode:
+		if isUnread(n) || skip(n) {
+			return
+		}
+	case html.DocumentNode:
+	default:
+		return
+	}
+	around := 0
+	switch n.DataAtom {
+	case atom.Br:
+		w.lineBreak()
+		return
+	case atom.Td, atom.Th:
+		w.cell()
+	case atom.Pre, atom.Listing, atom.Xmp:
+		w.writePre(n, skip)
+		return
+	default:
+		around = breaks(n.DataAtom)
+		w.block(around)
+	}
+	for c := n.FirstChild; c != nil; c = c.NextSibling {
+		w.write(c, skip)
+	}
+	if around > 0 {
+		w.block(around)
+	}
+}
+
+func (w *textWriter) lineBreak() {
+	if w.pre {
+		w.flush()
+		w.b.WriteByte('\n')
+		return
+	}
+	w.breaks = min(w.breaks+1, 2)
+	w.space = false
+}
+
+// cell separates the cells of a row; the first one begins the line.
+func (w *textWriter) cell() {
+	if w.breaks == 0 && w.b.Len() > 0 {
+		w.space = false
+		w.b.WriteByte('\t')
+	}
+}
+
+// writePre writes a preformatted element as it stands, less the line breaks at
+// both ends.
+func (w *textWriter) writePre(n *html.Node, skip func(*html.Node) bool) {
+	inner := w
+	if !w.pre {
+		inner = &textWriter{pre: true}
+	}
+	for c := n.FirstChild; c != nil; c = c.NextSibling {
+		inner.write(c, skip)
+	}
+	if inner == w {
+		return
+	}
+	text := strings.TrimRight(strings.TrimLeft(inner.b.String(), "\n"), "\n \t")
+	w.block(2)
+	if strings.TrimSpace(text) != "" {
+		w.flush()
+		w.b.WriteString(text)
+	}
+	w.block(2)
+}
+
+func (w *textWriter) String() string { return strings.TrimSpace(w.b.String()) }
+
+func keepAll(*html.Node) bool { return false }
+
+// textOf is the folded text of one element, on one line.
+func textOf(n *html.Node) string {
+	var w textWriter
+	for c := n.FirstChild; c != nil; c = c.NextSibling {
+		w.write(c, keepAll)
+	}
+	return fold(w.String())
+}

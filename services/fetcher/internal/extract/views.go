@@ -1,0 +1,188 @@
+package extract
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/PuerkitoBio/goquery"
+	"golang.org/x/net/html"
+)
+
+// minParagraph is how many characters a paragraph of the structured view has
+// more than.
+const minParagraph = 20
+
+// Link is one link of a page.
+type Link struct {
+	Text string `json:"text"`
+	URL  string `json:"url"`
+}
+
+// Image is one image of a page.
+type Image struct {
+	Alt string `json:"alt"`
+	Src string `json:"src"`
+}
+
+// Heading is one heading of a page; Level is 1 to 6.
+type Heading struct {
+	Level int    `json:"level"`
+	Text  string `json:"text"`
+}
+
+// Structured is a page in parts.
+type Structured struct {
+	Title      string            `json:"title"`
+	Meta       map[string]string `json:"meta"`
+	Headings   []Heading         `json:"headings"`
+	Paragraphs []string          `json:"paragraphs"`
+}
+
+// Text is the main content: paragraphs apart by an empty line, white space
+// folded, preformatted text as it stands. A page whose content cannot be told
+// from its frame gives all its text.
+func (d *Document) Text() (text string, warnings []string) {
+	c := d.findContent()
+	text = c.text()
+	if text == "" {
+		text = d.FullText()
+		if text != "" {
+			warnings = append(warnings, "whole_page: no main content was found; this is all text of the page")
+		}
+		return text, warnings
+	}
+	if c.hidden > 0 {
+		warnings = append(warnings, fmt.Sprintf("hidden_text: %d characters that readers of the page do not see were left out", c.hidden))
+	}
+	return text, warnings
+}
+
+// FullText is all text of the page but scripts and the like.
+func (d *Document) FullText() string { return rawText(d.body) }
+
+// Links are the absolute http and https links of the page in order, each
+// address once, without those that stay on the page.
+func (d *Document) Links() []Link {
+	links := []Link{}
+	seen := map[string]int{}
+	d.query.FindMatcher(selA).Each(func(_ int, s *goquery.Selection) {
+		n := s.Get(0)
+		href := strings.TrimSpace(attr(n, "href"))
+		if href == "" || href[0] == '#' {
+			return
+		}
+		u := resolve(d.base, href)
+		if u == nil {
+			return
+		}
+		text := textOf(n)
+		if text == "" {
+			text = linkLabel(n)
+		}
+		at, known := seen[u.String()]
+		switch {
+		case !known:
+			seen[u.String()] = len(links)
+			links = append(links, Link{Text: text, URL: u.String()})
+		case links[at].Text == "":
+			links[at].Text = text
+		}
+	})
+	return links
+}
+
+// linkLabel names a link without text.
+func linkLabel(n *html.Node) string {
+	for _, key := range []string{"aria-label", "title", "alt"} {
+		if v := fold(attr(n, key)); v != "" {
+			return v
+		}
+	}
+	for k := range n.Descendants() {
+		if k.Type == html.ElementNode && k.Data == "img" {
+			if v := fold(attr(k, "alt")); v != "" {
+				return v
+			}
+		}
+	}
+	return ""
+}
+
+// Images are the absolute http and https images of the page in order, each
+// address once. Placeholders of lazy images give way to the address they stand
+// for, and counting pixels are left out.
+func (d *Document) Images() []Image {
+	images := []Image{}
+	seen := map[string]bool{}
+	d.query.FindMatcher(selImg).Each(func(_ int, s *goquery.Selection) {
+		n := s.Get(0)
+		if isPixel(n) {
+			return
+		}
+		for _, ref := range imageRefs(n) {
+			u := resolve(d.base, ref)
+			if u == nil {
+				continue
+			}
+			if src := u.String(); !seen[src] {
+				seen[src] = true
+				images = append(images, Image{Alt: fold(attr(n, "alt")), Src: src})
+			}
+			return
+		}
+	})
+	return images
+}
+
+// imageRefs are the addresses an image may have, best first.
+func imageRefs(n *html.Node) []string {
+	var refs []string
+	for _, key := range []string{"data-src", "data-original", "data-lazy-src", "src"} {
+		if v := strings.TrimSpace(attr(n, key)); v != "" && !strings.HasPrefix(v, "data:") {
+			refs = append(refs, v)
+		}
+	}
+	for _, key := range []string{"srcset", "data-srcset"} {
+		if first := strings.Fields(attr(n, key)); len(first) > 0 {
+			refs = append(refs, strings.TrimRight(first[0], ","))
+		}
+	}
+	return refs
+}
+
+func isPixel(n *html.Node) bool {
+	w, h := attr(n, "width"), attr(n, "height")
+	return (w == "1" || w == "0") && (h == "1" || h == "0")
+}
+
+// Structured is the page in parts, of the whole page rather than of its main
+// content.
+func (d *Document) Structured() Structured {
+	s := Structured{Title: d.Title(), Meta: map[string]string{}, Headings: []Heading{}, Paragraphs: []string{}}
+	d.query.FindMatcher(selMeta).Each(func(_ int, m *goquery.Selection) {
+		n := m.Get(0)
+		name := attr(n, "name")
+		if name == "" {
+			name = attr(n, "property")
+		}
+		if name = strings.TrimSpace(name); name == "" {
+			return
+		}
+		if _, known := s.Meta[name]; !known {
+			s.Meta[name] = strings.TrimSpace(attr(n, "content"))
+		}
+	})
+	d.query.FindMatcher(selHeading).Each(func(_ int, h *goquery.Selection) {
+		n := h.Get(0)
+		if text := textOf(n); text != "" {
+			s.Headings = append(s.Headings, Heading{Level: int(n.Data[1] - '0'), Text: text})
+		}
+	})
+	d.query.FindMatcher(selP).Each(func(_ int, p *goquery.Selection) {
+		if text := textOf(p.Get(0)); utf8.RuneCountInString(text) > minParagraph {
+			s.Paragraphs = append(s.Paragraphs, text)
+		}
+	})
+	return s
+}
