@@ -1,0 +1,216 @@
+package provider
+
+import (
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// assembler turns the chunks of one answer into deltas and the response. It
+// does no I/O, knows no clock and holds no more than the limits allow.
+type assembler struct {
+	maxBytes int // of everything that is kept
+	maxCalls int
+	tools    map[string]bool // names the request offered
+	newID    func() string
+
+	size           int
+	text           strings.Builder
+	reasoning      strings.Builder
+	reasoningField string
+	details        []json.RawMessage
+	slots          []*slot
+	byIndex        map[int]*slot
+	byID           map[string]*slot
+	usage          *Usage
+	finish         string // as the provider wrote it
+	model, id      string
+	warnings       []string
+}
+
+func newAssembler(cfg Config, tools []ToolSpec) *assembler {
+	names := make(map[string]bool, len(tools))
+	for _, t := range tools {
+		names[t.Name] = true
+	}
+	return &assembler{
+		maxBytes: cfg.MaxMessage, maxCalls: cfg.MaxCalls, tools: names, newID: newCallID,
+		byIndex: make(map[int]*slot), byID: make(map[string]*slot),
+	}
+}
+
+// newCallID makes an id for a call that came without one: nine alphanumerics,
+// which every provider accepts, Mistral demands.
+func newCallID() string { return rand.Text()[:9] }
+
+// limitError says which limit an answer went over.
+type limitError struct{ what string }
+
+func (e *limitError) Error() string { return e.what }
+func (e *limitError) Unwrap() error { return errTooLarge }
+
+// add takes the next chunk and calls yield for what is new in it. Only the
+// first choice is read: we never ask for more.
+func (a *assembler) add(c *chunk, yield func(Delta) error) error {
+	if a.model == "" {
+		a.model = string(c.Model)
+	}
+	if a.id == "" {
+		a.id = string(c.ID)
+	}
+	a.count(c.Usage)
+	if c.Groq != nil {
+		a.count(c.Groq.Usage)
+	}
+	for i := range c.Choices {
+		ch := &c.Choices[i]
+		if ch.Index.value != 0 {
+			continue
+		}
+		a.count(ch.Usage)
+		d := ch.Delta
+		if d == nil {
+			d = ch.Message
+		}
+		if d != nil {
+			if err := a.delta(d, yield); err != nil {
+				return err
+			}
+		}
+		// After the delta: the last piece may share its chunk with the finish.
+		if ch.FinishReason != "" {
+			a.finish = string(ch.FinishReason)
+		}
+	}
+	return nil
+}
+
+// count takes the usage of the call so far: it is cumulative wherever it is
+// sent more than once, so the last one counts, never the sum.
+func (a *assembler) count(u *usage) {
+	if u == nil {
+		return
+	}
+	if n := u.counts(); n != (Usage{}) {
+		a.usage = &n
+	}
+}
+
+func (a *assembler) delta(d *delta, yield func(Delta) error) error {
+	if err := a.think(d, yield); err != nil {
+		return err
+	}
+	if err := a.say(d.Content.text+string(d.Refusal), Text, yield); err != nil {
+		return err
+	}
+	for _, raw := range d.ReasoningDetails {
+		if err := a.grow(len(raw)); err != nil {
+			return err
+		}
+		a.details = append(a.details, raw)
+	}
+	calls := d.ToolCalls
+	if f := d.FunctionCall; f != nil && (f.Name != "" || f.Arguments != "") {
+		calls = append(calls, wireCall{Function: *f}) // the form before tool_calls
+	}
+	return a.calls(calls, yield)
+}
+
+// think takes the reasoning of a delta. Gateways send it under two names at
+// once: the first name seen is the one that is read (vllm#27755).
+func (a *assembler) think(d *delta, yield func(Delta) error) error {
+	piece := d.Content.reasoning
+	for _, f := range []struct {
+		name string
+		text text
+	}{{"reasoning_content", d.ReasoningContent}, {"reasoning", d.Reasoning}} {
+		if f.text == "" || a.reasoningField != "" && a.reasoningField != f.name {
+			continue
+		}
+		a.reasoningField = f.name
+		piece += string(f.text)
+	}
+	return a.say(piece, Reasoning, yield)
+}
+
+func (a *assembler) say(piece string, kind DeltaKind, yield func(Delta) error) error {
+	if piece == "" {
+		return nil
+	}
+	if err := a.grow(len(piece)); err != nil {
+		return err
+	}
+	into := &a.text
+	if kind == Reasoning {
+		into = &a.reasoning
+	}
+	into.WriteString(piece)
+	return yield(Delta{Kind: kind, Text: piece})
+}
+
+// grow counts n more bytes of the answer.
+func (a *assembler) grow(n int) error {
+	if a.size += n; a.size > a.maxBytes {
+		return &limitError{fmt.Sprintf("the answer is longer than %d bytes", a.maxBytes)}
+	}
+	return nil
+}
+
+func (a *assembler) warn(format string, args ...any) {
+	w := fmt.Sprintf(format, args...)
+	if len(a.warnings) < maxWarnings && !slices.Contains(a.warnings, w) {
+		a.warnings = append(a.warnings, w)
+	}
+}
+
+// finished reports whether the provider said that the answer is whole.
+func (a *assembler) finished() bool { return a.finish != "" }
+
+// response returns the answer so far.
+func (a *assembler) response() Response {
+	r := Response{
+		Text: a.text.String(), Reasoning: a.reasoning.String(), ReasoningField: a.reasoningField,
+		Finish: finishOf(a.finish), Model: a.model, RequestID: a.id,
+	}
+	r.Calls = a.finishedCalls()
+	switch {
+	case r.Finish == FinishLength || r.Finish == FinishContentFilter:
+		if len(r.Calls) > 0 {
+			a.warn("%d tool calls dropped: the answer was cut (%s)", len(r.Calls), r.Finish)
+			r.Calls = nil
+		}
+	case len(r.Calls) > 0:
+		r.Finish = FinishToolCalls
+	case r.Finish == FinishToolCalls:
+		a.warn("finish reason %q without a tool call", a.finish)
+		r.Finish = FinishStop
+	}
+	if len(a.details) > 0 {
+		if list, err := marshalPlain(a.details); err == nil {
+			r.Extra = encodeVerbatim(map[string]json.RawMessage{"reasoning_details": list})
+		}
+	}
+	if a.usage != nil {
+		r.Usage = *a.usage
+	}
+	r.Warnings = slices.Clone(a.warnings)
+	return r
+}
+
+// finishOf reads the finish reasons of the common providers. The one of a
+// stream that ended with [DONE] alone is stop.
+func finishOf(reason string) Finish {
+	switch strings.ToLower(reason) {
+	case "", "stop", "end_turn", "eos", "stop_sequence", "completed":
+		return FinishStop
+	case "tool_calls", "tool_use", "function_call":
+		return FinishToolCalls
+	case "length", "max_tokens", "model_length", "model_context_window_exceeded":
+		return FinishLength
+	case "content_filter", "content_filtered", "sensitive", "safety", "refusal", "recitation", "prohibited_content":
+		return FinishContentFilter
+	}
+	return FinishUnknown
+}

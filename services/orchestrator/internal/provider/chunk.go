@@ -1,0 +1,229 @@
+package provider
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"strconv"
+)
+
+// chunk is one frame of an answer, read tolerantly: a member of an unexpected
+// type is skipped, the rest of the frame counts. A frame may also be a whole
+// answer that was not streamed ("message" in place of "delta").
+type chunk struct {
+	ID      text        `json:"id"`
+	Model   text        `json:"model"`
+	Choices choices     `json:"choices"`
+	Usage   *usage      `json:"usage"`
+	Groq    *usageOwner `json:"x_groq"`
+
+	// Error members. Some endpoints put message and code at the top.
+	Error   json.RawMessage `json:"error"`
+	Object  text            `json:"object"`
+	Message json.RawMessage `json:"message"`
+	Code    text            `json:"code"`
+}
+
+type usageOwner struct {
+	Usage *usage `json:"usage"`
+}
+
+type choice struct {
+	Index        number          `json:"index"`
+	Delta        *delta          `json:"delta"`
+	Message      *delta          `json:"message"`
+	FinishReason text            `json:"finish_reason"`
+	Usage        *usage          `json:"usage"`
+	Error        json.RawMessage `json:"error"`
+}
+
+type delta struct {
+	Content          content       `json:"content"`
+	Refusal          text          `json:"refusal"`
+	ReasoningContent text          `json:"reasoning_content"`
+	Reasoning        text          `json:"reasoning"`
+	ReasoningDetails rawList       `json:"reasoning_details"`
+	ToolCalls        wireCalls     `json:"tool_calls"`
+	FunctionCall     *wireFunction `json:"function_call"`
+}
+
+type usage struct {
+	PromptTokens     number `json:"prompt_tokens"`
+	CompletionTokens number `json:"completion_tokens"`
+	InputTokens      number `json:"input_tokens"`
+	OutputTokens     number `json:"output_tokens"`
+	CachedTokens     number `json:"cached_tokens"`           // Kimi
+	CacheHitTokens   number `json:"prompt_cache_hit_tokens"` // DeepSeek
+	PromptDetails    struct {
+		CachedTokens number `json:"cached_tokens"`
+	} `json:"prompt_tokens_details"`
+	CompletionDetails struct {
+		ReasoningTokens number `json:"reasoning_tokens"`
+	} `json:"completion_tokens_details"`
+}
+
+// counts returns the usage in neutral terms.
+func (u *usage) counts() Usage {
+	first := func(values ...number) int {
+		for _, v := range values {
+			if v.value > 0 {
+				return v.value
+			}
+		}
+		return 0
+	}
+	return Usage{
+		InputTokens:     first(u.PromptTokens, u.InputTokens),
+		OutputTokens:    first(u.CompletionTokens, u.OutputTokens),
+		CachedTokens:    first(u.PromptDetails.CachedTokens, u.CacheHitTokens, u.CachedTokens),
+		ReasoningTokens: first(u.CompletionDetails.ReasoningTokens),
+	}
+}
+
+// parseChunk reads one frame. It fails only on what is not a JSON object.
+func parseChunk(frame []byte) (*chunk, error) {
+	frame = bytes.TrimSpace(frame)
+	if len(frame) == 0 || frame[0] != '{' {
+		return nil, errors.New("not a JSON object")
+	}
+	var c chunk
+	// A value of the wrong type is skipped by encoding/json, which goes on and
+	// reports it at the end: that report is not a failure here.
+	var mismatch *json.UnmarshalTypeError
+	if err := json.Unmarshal(frame, &c); err != nil && !errors.As(err, &mismatch) {
+		return nil, err
+	}
+	return &c, nil
+}
+
+// failure returns the error object that the frame carries, nil when it carries
+// none.
+func (c *chunk) failure() json.RawMessage {
+	if present(c.Error) {
+		return c.Error
+	}
+	for _, ch := range c.Choices {
+		if present(ch.Error) {
+			return ch.Error
+		}
+	}
+	if c.Object == "error" || len(c.Choices) == 0 && c.Code != "" && present(c.Message) {
+		whole, _ := json.Marshal(map[string]any{"message": c.Message, "code": c.Code})
+		return whole
+	}
+	return nil
+}
+
+func present(raw json.RawMessage) bool {
+	switch string(bytes.TrimSpace(raw)) {
+	case "", "null", "{}", `""`, "false":
+		return false
+	}
+	return true
+}
+
+// text is a string member; a number is read as its digits, anything else as
+// absent.
+type text string
+
+func (t *text) UnmarshalJSON(raw []byte) error {
+	switch {
+	case len(raw) > 0 && raw[0] == '"':
+		var s string
+		if json.Unmarshal(raw, &s) == nil {
+			*t = text(s)
+		}
+	case len(raw) > 0 && (raw[0] == '-' || raw[0] >= '0' && raw[0] <= '9'):
+		*t = text(raw)
+	}
+	return nil
+}
+
+// number is an integer member that may come as a float or as a string.
+type number struct {
+	value int
+	set   bool
+}
+
+func (n *number) UnmarshalJSON(raw []byte) error {
+	raw = bytes.Trim(raw, `"`)
+	f, err := strconv.ParseFloat(string(raw), 64)
+	if err == nil && f >= -1 && f <= 1<<53 {
+		n.value, n.set = int(f), true
+	}
+	return nil
+}
+
+// choices is the list of choices; anything but a list is read as empty.
+type choices []choice
+
+func (c *choices) UnmarshalJSON(raw []byte) error {
+	var list []choice
+	if tolerant(raw, &list) {
+		*c = list
+	}
+	return nil
+}
+
+// rawList is a list kept as it came.
+type rawList []json.RawMessage
+
+func (l *rawList) UnmarshalJSON(raw []byte) error {
+	var list []json.RawMessage
+	if json.Unmarshal(raw, &list) == nil {
+		for _, item := range list {
+			*l = append(*l, bytes.Clone(item))
+		}
+	}
+	return nil
+}
+
+// content is the text of an answer: a string, or a list of parts of which text
+// and thinking are read (Mistral).
+type content struct {
+	text      string
+	reasoning string
+}
+
+func (c *content) UnmarshalJSON(raw []byte) error {
+	if len(raw) > 0 && raw[0] == '"' {
+		return json.Unmarshal(raw, &c.text)
+	}
+	var parts []struct {
+		Text     text            `json:"text"`
+		Thinking json.RawMessage `json:"thinking"`
+	}
+	if tolerant(raw, &parts) {
+		for _, p := range parts {
+			c.text += string(p.Text)
+			c.reasoning += thinkingText(p.Thinking)
+		}
+	}
+	return nil
+}
+
+// thinkingText reads the thinking member of a part: a string or a list of text
+// parts. It does not descend further, so that nesting costs nothing.
+func thinkingText(raw json.RawMessage) string {
+	if len(raw) > 0 && raw[0] == '"' {
+		return asText(raw)
+	}
+	var parts []struct {
+		Text text `json:"text"`
+	}
+	var all string
+	if len(raw) > 0 && tolerant(raw, &parts) {
+		for _, p := range parts {
+			all += string(p.Text)
+		}
+	}
+	return all
+}
+
+// tolerant decodes raw and reports whether anything could be read, members of
+// a wrong type being skipped.
+func tolerant(raw []byte, into any) bool {
+	var mismatch *json.UnmarshalTypeError
+	err := json.Unmarshal(raw, into)
+	return err == nil || errors.As(err, &mismatch)
+}

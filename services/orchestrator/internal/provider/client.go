@@ -1,0 +1,110 @@
+package provider
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	openai "github.com/sashabaranov/go-openai"
+)
+
+// Client is one model at one endpoint. It is safe for concurrent use.
+type Client struct {
+	cfg       Config
+	endpoint  *url.URL
+	transport http.RoundTripper
+	own       *http.Transport // the transport to close; nil when it was given
+	memory    endpointMemory
+	explain   explainer
+}
+
+var _ Streamer = (*Client)(nil)
+
+// New checks cfg and returns its client. No request is made. Errors name the
+// configuration key to correct.
+func New(cfg Config) (*Client, error) {
+	cfg = cfg.withDefaults()
+	if cfg.Model = strings.TrimSpace(cfg.Model); cfg.Model == "" {
+		return nil, errors.New("model name is empty: set models[].name to the name the provider uses")
+	}
+	endpoint, err := endpointURL(cfg.APIURL)
+	if err != nil {
+		return nil, fmt.Errorf("model %q: %w", cfg.Model, err)
+	}
+	cfg.APIKey = strings.TrimSpace(cfg.APIKey)
+	if strings.ContainsFunc(cfg.APIKey, func(r rune) bool { return r <= ' ' || r >= 0x7F }) {
+		return nil, fmt.Errorf("model %q: api_key holds white space or characters outside ASCII: it was not copied cleanly", cfg.Model)
+	}
+	c := &Client{cfg: cfg, endpoint: endpoint, transport: cfg.HTTPTransport}
+	if c.transport == nil {
+		c.own = newTransport()
+		c.transport = c.own
+	}
+	c.explain = explainer{
+		model: cfg.Model, url: displayURL(endpoint.String()),
+		hasKey: cfg.APIKey != "" || len(cfg.Headers) > 0, redact: newRedactor(secretsOf(cfg, endpoint)...),
+	}
+	return c, nil
+}
+
+// secretsOf lists every value of cfg that must never be shown.
+func secretsOf(cfg Config, endpoint *url.URL) []string {
+	secrets := []string{cfg.APIKey}
+	for _, v := range cfg.Headers {
+		secrets = append(secrets, v)
+	}
+	for _, values := range endpoint.Query() {
+		secrets = append(secrets, values...)
+	}
+	return secrets
+}
+
+// Endpoint returns the address that is called, without its query.
+func (c *Client) Endpoint() string { return c.explain.url }
+
+// Close drops idle connections. Calls in flight go on.
+func (c *Client) Close() {
+	if c.own != nil {
+		c.own.CloseIdleConnections()
+	}
+}
+
+// Stream makes one attempt at the call; see Streamer.
+func (c *Client) Stream(ctx context.Context, req Request, yield func(Delta) error) (Response, error) {
+	x := &exchange{client: c, req: req}
+	cfg := openai.DefaultConfig(c.cfg.APIKey)
+	cfg.BaseURL = strings.TrimSuffix(c.explain.url, completionsPath)
+	cfg.HTTPClient = x
+
+	stream, err := openai.NewClientWithConfig(cfg).CreateChatCompletionStream(ctx, wireRequest(req))
+	if err != nil {
+		return Response{}, c.refused(err)
+	}
+	defer stream.Close()
+
+	a := newAssembler(c.cfg, req.Tools)
+	err = x.receive(ctx, stream, a, yield)
+	resp := a.response()
+	if x.requestID != "" {
+		resp.RequestID = x.requestID
+	}
+	if resp.Usage == (Usage{}) {
+		resp.Usage = estimateUsage(req, resp)
+	}
+	return resp, err
+}
+
+// refused explains a request that never became an answer.
+func (c *Client) refused(err error) *Error {
+	var known *Error
+	if errors.As(err, &known) {
+		return known
+	}
+	return &Error{
+		Kind: KindBadRequest, Err: err,
+		Message: fmt.Sprintf("model %q at %s: the request could not be made: %s", c.cfg.Model, c.explain.url, c.explain.redact.clean(err.Error(), maxDetail)),
+	}
+}

@@ -1,0 +1,123 @@
+package provider
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"time"
+)
+
+// exchange is the HTTP client under go-openai for one model call: it mends the
+// request, sends it, and hands back canonical frames or an *Error.
+type exchange struct {
+	client *Client
+	req    Request
+
+	dog       *watchdog
+	status    int
+	requestID string
+}
+
+// Do sends what go-openai made. A request member that the endpoint refuses by
+// name is conceded and the call made again, each at most once.
+func (x *exchange) Do(r *http.Request) (*http.Response, error) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	used := x.client.memory.get()
+	for {
+		payload, err := rewriteBody(body, x.client.cfg.Model, x.req, used)
+		if err != nil {
+			return nil, err
+		}
+		resp, err := x.send(r, payload)
+		if err != nil {
+			return nil, err
+		}
+		x.status, x.requestID = resp.StatusCode, requestID(resp.Header)
+		if resp.StatusCode < 300 {
+			resp.Body = newFrameBody(x.dog.watch(resp.Body), x.client.cfg.MaxLine, x.client.cfg.MaxMessage)
+			return resp, nil
+		}
+		refusal, err := x.refuse(resp)
+		if resp.StatusCode == http.StatusBadRequest || resp.StatusCode == http.StatusUnprocessableEntity {
+			if next, again := x.client.memory.learn(used, refusal); again {
+				used = next
+				continue
+			}
+		}
+		return nil, err
+	}
+}
+
+// send makes one HTTP request. The transport is used directly: no redirect is
+// followed and no cookie kept.
+func (x *exchange) send(r *http.Request, payload []byte) (*http.Response, error) {
+	cfg := x.client.cfg
+	x.dog = newWatchdog(r.Context(), cfg.FirstByteTimeout, cfg.IdleTimeout)
+	out := r.Clone(x.dog.ctx)
+	out.URL, out.Host = x.client.endpoint, ""
+	out.Body = io.NopCloser(bytes.NewReader(payload))
+	out.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(payload)), nil }
+	out.ContentLength = int64(len(payload))
+	out.Header.Set("User-Agent", "NanoClaw")
+	for name, value := range cfg.Headers {
+		out.Header.Set(name, value)
+	}
+	resp, err := x.client.transport.RoundTrip(out)
+	if err != nil {
+		defer x.dog.stop()
+		return nil, x.explain(r.Context(), err)
+	}
+	return resp, nil
+}
+
+// refuse reads an answer that is no success and explains it.
+func (x *exchange) refuse(resp *http.Response) ([]byte, error) {
+	body := x.dog.watch(resp.Body)
+	defer body.Close()
+	if resp.StatusCode < 400 {
+		return nil, x.client.explain.redirected(resp.StatusCode, resp.Header)
+	}
+	said, _ := io.ReadAll(io.LimitReader(body, maxErrorBody))
+	return said, x.client.explain.answered(resp.StatusCode, resp.Header, readFailure(said))
+}
+
+// explain turns a failure of the connection or of reading into an *Error.
+func (x *exchange) explain(parent context.Context, err error) *Error {
+	var (
+		known   *Error
+		silence *silenceError
+		strange *notProtocol
+	)
+	say := x.client.explain
+	switch {
+	case errors.As(err, &known):
+		return known
+	case parent.Err() != nil:
+		return say.cancelled(parent)
+	case x.dog != nil && errors.As(context.Cause(x.dog.ctx), &silence):
+		return say.silent(x.status, silence)
+	case errors.Is(err, errTooLarge):
+		return say.tooLarge(x.status, err)
+	case errors.As(err, &strange):
+		return say.malformed(x.status, strange.what, err)
+	case x.status != 0:
+		return say.truncated(x.status, err)
+	}
+	return say.unreachable(err)
+}
+
+// newTransport returns a transport for one endpoint. Answers are streams of
+// small pieces: compression would only hold them back.
+func newTransport() *http.Transport {
+	t := http.DefaultTransport.(*http.Transport).Clone()
+	t.DisableCompression = true
+	t.MaxIdleConnsPerHost = 16
+	t.TLSHandshakeTimeout = 10 * time.Second
+	t.ResponseHeaderTimeout = 0 // the watchdog's
+	return t
+}

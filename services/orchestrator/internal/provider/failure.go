@@ -1,0 +1,210 @@
+package provider
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// failure is what a provider said about an error, whatever shape it used.
+type failure struct {
+	message string
+	codes   []string // code, type and status members, lower case
+	param   string
+}
+
+// code returns the provider's most telling code.
+func (f failure) code() string {
+	if len(f.codes) == 0 {
+		return ""
+	}
+	return f.codes[0]
+}
+
+// has reports whether one of the codes contains one of the words.
+func (f failure) has(words ...string) bool {
+	for _, code := range f.codes {
+		for _, w := range words {
+			if strings.Contains(code, w) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// says reports whether the message contains one of the words.
+func (f failure) says(words ...string) bool {
+	low := strings.ToLower(f.message)
+	for _, w := range words {
+		if strings.Contains(low, w) {
+			return true
+		}
+	}
+	return false
+}
+
+// readFailure reads an error body: OpenAI's {"error":{...}}, {"error":"text"},
+// FastAPI's {"detail":...}, Google's [{...}], flat {"code","message"}, MiniMax's
+// base_resp, HTML and plain text.
+func readFailure(body []byte) failure {
+	body = bytes.TrimSpace(body)
+	var f failure
+	switch {
+	case len(body) == 0:
+	case body[0] == '{' || body[0] == '[' || body[0] == '"':
+		if json.Valid(body) {
+			f.read(body, 0)
+			break
+		}
+		fallthrough
+	case body[0] == '<':
+		f.message = htmlTitle(body)
+	default:
+		f.message = string(body)
+	}
+	return f
+}
+
+// read takes one JSON value. Envelopes are opened to a depth of 4.
+func (f *failure) read(raw json.RawMessage, depth int) {
+	if depth > 4 || len(raw) == 0 {
+		return
+	}
+	switch raw[0] {
+	case '"':
+		f.say(asText(raw))
+	case '[':
+		var list []json.RawMessage
+		if json.Unmarshal(raw, &list) == nil {
+			for _, item := range list[:min(len(list), 3)] {
+				f.read(item, depth+1)
+			}
+		}
+	case '{':
+		var members map[string]json.RawMessage
+		if json.Unmarshal(raw, &members) != nil {
+			return
+		}
+		for _, name := range []string{"error", "errors", "detail", "base_resp"} {
+			f.read(members[name], depth+1)
+		}
+		for _, name := range []string{"message", "msg", "status_msg", "error_msg", "error_description"} {
+			f.read(members[name], depth+1)
+		}
+		for _, name := range []string{"code", "type", "status", "status_code", "error_code"} {
+			if code := strings.ToLower(asText(members[name])); code != "" && code != "error" {
+				f.codes = append(f.codes, code)
+			}
+		}
+		if f.param == "" {
+			f.param = asText(members["param"])
+		}
+	}
+}
+
+func (f *failure) say(message string) {
+	switch {
+	case message == "" || message == f.message:
+	case f.message == "":
+		f.message = message
+	default:
+		f.message += "; " + message
+	}
+}
+
+var titleTag = regexp.MustCompile(`(?is)<(?:title|h1)[^>]*>(.*?)</`)
+
+// htmlTitle returns the title of an HTML page, or the start of the text.
+func htmlTitle(page []byte) string {
+	if m := titleTag.FindSubmatch(page); m != nil {
+		return string(bytes.TrimSpace(m[1]))
+	}
+	return string(page[:min(len(page), 200)])
+}
+
+// kindOf classifies an error answer. status is the HTTP status, or 200 for an
+// error inside a stream; then a code that is an HTTP status counts as one.
+func kindOf(status int, f failure) Kind {
+	if status < 400 {
+		for _, c := range f.codes {
+			if n, err := strconv.Atoi(c); err == nil && n >= 400 && n < 600 {
+				status = n
+				break
+			}
+		}
+	}
+	switch {
+	case f.has("context_length", "context_window", "string_above_max_length"),
+		f.says("maximum context length", "context window", "context length", "prompt is too long", "input is too long", "too many tokens"):
+		return KindContextLength
+	case f.has("content_filter", "content_policy", "data_inspection_failed", "responsibleaipolicy"), f.has("1301"):
+		return KindContentFilter
+	case status == http.StatusPaymentRequired,
+		f.has("insufficient_quota", "insufficient_balance", "billing", "arrearage", "quota_exceeded", "1113"),
+		f.says("insufficient balance", "insufficient_quota", "余额不足", "欠费"):
+		return KindQuota
+	case f.has("invalid_api_key", "authentication", "permission_denied", "unauthorized", "unauthenticated"),
+		status == http.StatusUnauthorized, status == http.StatusForbidden, f.says("api key not valid"):
+		return KindAuth
+	case f.has("rate_limit", "ratelimit", "too_many_requests", "throttling"), f.has("1302", "1303", "1305"),
+		status == http.StatusTooManyRequests:
+		return KindRateLimited
+	case f.has("model_not_found", "not_found"), status == http.StatusNotFound, status == http.StatusMethodNotAllowed, status == http.StatusGone:
+		return KindNotFound
+	case f.has("overloaded"), status == http.StatusServiceUnavailable, status == 529:
+		return KindOverloaded
+	case status == http.StatusRequestTimeout, status == http.StatusGatewayTimeout:
+		return KindTimeout
+	case status >= 500:
+		return KindServer
+	case status >= 400, f.has("invalid_request", "invalid_argument", "invalidparameter"):
+		return KindBadRequest
+	}
+	return KindServer
+}
+
+// retryAfter reads how long the provider asks to wait: seconds or an HTTP date
+// (RFC 9110 section 10.2.3), or OpenAI's milliseconds.
+func retryAfter(h http.Header, now time.Time) time.Duration {
+	var wait time.Duration
+	value := strings.TrimSpace(h.Get("Retry-After"))
+	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil {
+		wait = asDuration(ms, time.Millisecond)
+	} else if s, err := strconv.ParseFloat(value, 64); err == nil {
+		wait = asDuration(s, time.Second)
+	} else if at, err := http.ParseTime(value); err == nil {
+		wait = at.Sub(now)
+	}
+	return min(max(wait, 0), maxRetryWait)
+}
+
+func asDuration(n float64, unit time.Duration) time.Duration {
+	if !(n > 0) { // also NaN
+		return 0
+	}
+	return time.Duration(min(n*float64(unit), float64(maxRetryWait)))
+}
+
+// requestID returns the id under which the provider knows the call.
+func requestID(h http.Header) string {
+	for _, name := range []string{"X-Request-Id", "Request-Id", "X-Ms-Request-Id", "Apim-Request-Id", "Cf-Ray"} {
+		if id := h.Get(name); id != "" {
+			return id[:min(len(id), 128)]
+		}
+	}
+	return ""
+}
+
+// statusText names a status for people.
+func statusText(status int) string {
+	if t := http.StatusText(status); t != "" {
+		return fmt.Sprintf("HTTP %d %s", status, t)
+	}
+	return fmt.Sprintf("HTTP %d", status)
+}

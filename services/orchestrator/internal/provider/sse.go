@@ -1,0 +1,164 @@
+package provider
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// errTooLarge is wrapped by every refusal to read on because of a size limit.
+var errTooLarge = errors.New("over the size limit")
+
+// event is one server-sent event. data is valid until the next call of next.
+type event struct {
+	name string
+	data []byte
+}
+
+// eventReader reads server-sent events by the standard (WHATWG HTML section
+// 9.2.6): lines end in LF, CR or CRLF, comments are skipped,
+// several data lines make one event (the byte order mark is sniff's). It differs in two points, both
+// for endpoints seen in the wild: the event that the end of the stream cuts off
+// is still delivered, and a line that starts with "{" counts as data, because
+// some servers dump an error object into the stream without "data:".
+type eventReader struct {
+	r        *bufio.Reader
+	maxLine  int // bytes of one line
+	maxEvent int // bytes of one event's data
+
+	line    []byte
+	data    []byte
+	name    string
+	hasData bool
+	skipLF  bool // the last line ended in CR: a LF that follows belongs to it
+}
+
+func newEventReader(r io.Reader, maxLine, maxEvent int) *eventReader {
+	return &eventReader{r: bufio.NewReader(r), maxLine: maxLine, maxEvent: maxEvent}
+}
+
+// next returns the next event that has data. At the end of the input, and when
+// the input fails, it delivers what it has first and the error after that.
+func (e *eventReader) next() (event, error) {
+	e.name, e.data, e.hasData = "", e.data[:0], false
+	for {
+		line, err := e.readLine()
+		if len(line) > 0 {
+			if fieldErr := e.field(line); fieldErr != nil {
+				return event{}, fieldErr
+			}
+		}
+		if e.hasData && (err != nil || len(line) == 0) {
+			return event{e.name, e.data}, nil
+		}
+		if err != nil {
+			return event{}, err
+		}
+		if len(line) == 0 {
+			e.name = ""
+		}
+	}
+}
+
+// field takes one line of an event.
+func (e *eventReader) field(line []byte) error {
+	name, value, _ := bytes.Cut(line, []byte(":"))
+	value = bytes.TrimPrefix(value, []byte(" "))
+	switch {
+	case line[0] == '{':
+		return e.addData(line)
+	case string(name) == "data":
+		return e.addData(value)
+	case string(name) == "event":
+		e.name = string(value)
+	}
+	return nil
+}
+
+func (e *eventReader) addData(value []byte) error {
+	if len(e.data)+len(value)+1 > e.maxEvent {
+		return fmt.Errorf("an event of the stream is %w of %d bytes", errTooLarge, e.maxEvent)
+	}
+	if e.hasData {
+		e.data = append(e.data, '\n')
+	}
+	e.data = append(e.data, value...)
+	e.hasData = true
+	return nil
+}
+
+// readLine returns the next line without its end. A line that the end of the
+// input cuts off comes together with the error. A line is returned as soon as
+// its CR is seen: waiting for the LF would hold back an event.
+func (e *eventReader) readLine() ([]byte, error) {
+	e.line = e.line[:0]
+	for {
+		buffered, err := e.peek()
+		if err != nil {
+			return e.line, err
+		}
+		end := bytes.IndexAny(buffered, "\r\n")
+		piece := buffered
+		if end >= 0 {
+			piece = buffered[:end]
+		}
+		if len(e.line)+len(piece) > e.maxLine {
+			return nil, fmt.Errorf("a line of the stream is %w of %d bytes", errTooLarge, e.maxLine)
+		}
+		e.line = append(e.line, piece...)
+		if end < 0 {
+			e.discard(len(piece))
+			continue
+		}
+		e.skipLF = buffered[end] == '\r'
+		e.discard(end + 1)
+		return e.line, nil
+	}
+}
+
+// sniff skips the byte order mark and white space that an answer may start with
+// and returns its first byte, which stays unread. Servers send white space to
+// keep a slow call alive.
+func (e *eventReader) sniff() (byte, error) {
+	if mark, _ := e.r.Peek(1); len(mark) == 1 && mark[0] == 0xEF {
+		if mark, _ = e.r.Peek(3); string(mark) == "\xEF\xBB\xBF" {
+			e.discard(3)
+		}
+	}
+	for {
+		first, err := e.r.Peek(1)
+		if err != nil {
+			return 0, err
+		}
+		switch first[0] {
+		case ' ', '\t', '\r', '\n':
+			e.discard(1)
+		default:
+			return first[0], nil
+		}
+	}
+}
+
+// peek returns the bytes at hand, at least one, without the LF of a CRLF.
+func (e *eventReader) peek() ([]byte, error) {
+	for {
+		first, err := e.r.Peek(1)
+		if err != nil {
+			return nil, err
+		}
+		if e.skipLF && first[0] == '\n' {
+			e.skipLF = false
+			e.discard(1)
+			continue
+		}
+		e.skipLF = false
+		return e.r.Peek(e.r.Buffered())
+	}
+}
+
+// discard drops n bytes that are known to be buffered.
+func (e *eventReader) discard(n int) {
+	_, _ = e.r.Discard(n)
+}
