@@ -1,0 +1,154 @@
+package guard
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	lru "github.com/hashicorp/golang-lru/v2"
+	"google.golang.org/grpc/codes"
+
+	"github.com/nanoclaw/nanoclaw/services/gateway/internal/envelope"
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/auth"
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/rpcerr"
+)
+
+// Cookie holds a browser's token.
+const Cookie = "nanoclaw_token"
+
+// linkParam is the query parameter of a sign-in link.
+const linkParam = "token"
+
+const (
+	cookieMaxAge    = 365 * 24 * time.Hour
+	exchangeTimeout = 5 * time.Second
+	maxTokenBytes   = 512
+)
+
+const howToSignIn = "open the address that `nanoclaw serve` printed, or send the header Authorization: Bearer <token>; `nanoclaw token create` makes one"
+
+// principal finds out who r is made for.
+func (g *Guard) principal(r *http.Request) (auth.Principal, envelope.Problem, bool) {
+	token, sent := tokenOf(r)
+	switch {
+	case !sent && g.cfg.Anonymous != nil:
+		return *g.cfg.Anonymous, envelope.Problem{}, true
+	case !sent:
+		return auth.Principal{}, envelope.New(http.StatusUnauthorized, auth.ReasonUnauthenticated,
+			"a token is needed: %s", howToSignIn), false
+	}
+	p, err := g.tokens.principal(r.Context(), token)
+	if err != nil {
+		return auth.Principal{}, tokenProblem(err), false
+	}
+	return p, envelope.Problem{}, true
+}
+
+// tokenOf is the token that r brings. The header wins: a program that sends one
+// means it, while a cookie is sent by itself.
+func tokenOf(r *http.Request) (string, bool) {
+	if h := r.Header.Get("Authorization"); h != "" {
+		scheme, token, _ := strings.Cut(h, " ")
+		if !strings.EqualFold(scheme, "Bearer") {
+			return "", true
+		}
+		return strings.TrimSpace(token), true
+	}
+	if c, err := r.Cookie(Cookie); err == nil {
+		return c.Value, true
+	}
+	return "", false
+}
+
+// tokenProblem tells a token that stands for nobody from one that could not be
+// checked.
+func tokenProblem(err error) envelope.Problem {
+	switch rpcerr.From(err).Code() {
+	case codes.Unauthenticated, codes.NotFound, codes.PermissionDenied, codes.InvalidArgument:
+		return envelope.New(http.StatusUnauthorized, "TOKEN_INVALID",
+			"the token is not valid or has ended: %s", howToSignIn)
+	}
+	return envelope.FromError(err)
+}
+
+func refuse(w http.ResponseWriter, r *http.Request, p envelope.Problem) {
+	if p.Status == http.StatusUnauthorized {
+		challenge := `Bearer realm="nanoclaw"`
+		if p.Reason == "TOKEN_INVALID" {
+			challenge += `, error="invalid_token"` // RFC 6750, section 3.1
+		}
+		w.Header().Set("WWW-Authenticate", challenge)
+	}
+	p.Write(w, r)
+}
+
+func (g *Guard) isLink(r *http.Request) bool {
+	return r.Method == http.MethodGet && r.URL.Query().Has(linkParam) && g.cfg.Page(r)
+}
+
+// signIn turns the token of a link into a cookie.
+func (g *Guard) signIn(w http.ResponseWriter, r *http.Request) {
+	query := r.URL.Query()
+	token := query.Get(linkParam)
+	if _, err := g.tokens.principal(r.Context(), token); err != nil {
+		p := tokenProblem(err)
+		if p.Reason == "TOKEN_INVALID" {
+			p.Message = "the token in this link is not valid any more: open the address that `nanoclaw serve` printed last"
+		}
+		g.cfg.BadLink(w, r, p)
+		return
+	}
+	http.SetCookie(w, &http.Cookie{
+		Name: Cookie, Value: token, Path: "/", MaxAge: int(cookieMaxAge.Seconds()),
+		HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: r.TLS != nil,
+	})
+	query.Del(linkParam)
+	// One leading slash: "//host" would lead to another server.
+	clean := url.URL{Path: "/" + strings.TrimLeft(r.URL.Path, `/\`), RawQuery: query.Encode()}
+	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Set("Location", clean.String())
+	w.WriteHeader(http.StatusSeeOther)
+}
+
+// tokens remembers whom tokens stand for, by the hash of the token.
+type tokens struct {
+	exchange func(context.Context, string) (auth.Principal, error)
+	ttl      time.Duration
+	known    *lru.Cache[[sha256.Size]byte, knownToken]
+}
+
+type knownToken struct {
+	principal auth.Principal
+	until     time.Time
+}
+
+func newTokens(cfg Config) (*tokens, error) {
+	known, err := lru.New[[sha256.Size]byte, knownToken](cfg.CacheSize)
+	if err != nil {
+		return nil, fmt.Errorf("token cache of %d entries: %w", cfg.CacheSize, err)
+	}
+	return &tokens{exchange: cfg.Exchange, ttl: cfg.CacheTTL, known: known}, nil
+}
+
+func (t *tokens) principal(ctx context.Context, token string) (auth.Principal, error) {
+	if token == "" || len(token) > maxTokenBytes {
+		return auth.Principal{}, rpcerr.New(codes.Unauthenticated, auth.ReasonUnauthenticated, "no token")
+	}
+	key := sha256.Sum256([]byte(token))
+	if k, ok := t.known.Get(key); ok && time.Now().Before(k.until) {
+		return k.principal, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, exchangeTimeout)
+	defer cancel()
+	p, err := t.exchange(ctx, token)
+	if err != nil {
+		t.known.Remove(key)
+		return auth.Principal{}, err
+	}
+	t.known.Add(key, knownToken{p, time.Now().Add(t.ttl)})
+	return p, nil
+}
