@@ -254,6 +254,27 @@ func TestDialOfMixedAnswersUsesThePermittedOne(t *testing.T) {
 	untouched(t, bad6)
 }
 
+func TestSocketCheckUnwrapsMappedAddresses(t *testing.T) {
+	g := mustNew(t, Config{Allow: []string{"127.0.0.1:8099"}})
+	tests := []struct{ name, addr, reason string }{
+		{"listed", "[::ffff:127.0.0.1]:8099", ""},
+		{"public", "[::ffff:8.8.8.8]:80", ""},
+		{"loopback", "[::ffff:127.0.0.1]:80", ReasonLoopback},
+		{"private", "[::ffff:10.0.0.1]:80", ReasonPrivate},
+		{"a zone", "[fe80::1%eth0]:80", ReasonZone},
+		{"no address", "example.com:80", ReasonParse},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			var refused *Error
+			err := g.control(t.Context(), "tcp6", tt.addr, nil)
+			if errors.As(err, &refused) != (tt.reason != "") || refused != nil && refused.Reason != tt.reason {
+				t.Fatalf("control(%s) = %v, want reason %q", tt.addr, err, tt.reason)
+			}
+		})
+	}
+}
+
 func TestDialEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -63,13 +63,12 @@ var (
 )
 
 // refuse returns why an address may not be dialled, or "" for a public unicast
-// one. The netip predicates alone would let through a third of what is denied
-// here.
+// one. The address comes unmapped. The netip predicates alone would let through
+// a third of what is denied here.
 func (p policy) refuse(addr netip.Addr) string {
 	if addr.Zone() != "" {
 		return ReasonZone
 	}
-	addr = addr.Unmap()
 	if addr.Is4() {
 		return find(deniedV4, addr)
 	}
