@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"os"
 	"strings"
 	"syscall"
@@ -88,7 +89,10 @@ func (c *Client) classify(ctx context.Context, host string, err error) *Error {
 	cause := context.Cause(ctx)
 	switch {
 	case errors.As(err, &guardErr):
-		e := fail(KindRefused, false, "%s may not be fetched: %s", guardErr.Target, guardErr.Reason)
+		if guardErr.Reason == netguard.ReasonTooManyRedirects {
+			return fail(KindRedirect, false, "%s: more than %d redirects", host, netguard.MaxRedirects)
+		}
+		e := fail(KindRefused, false, "%s", guardErr.Error())
 		e.Reason = guardErr.Reason
 		return e
 	case errors.Is(cause, errIdleTimeout):
@@ -109,7 +113,7 @@ func (c *Client) classify(ctx context.Context, host string, err error) *Error {
 		}
 		return fail(KindDNS, true, "the name %s could not be resolved", host)
 	case errors.As(err, &certErr), errors.As(err, &recErr), errors.As(err, &alertErr), errors.As(err, &hostErr),
-		strings.Contains(err.Error(), "tls: "):
+		errors.Is(err, http.ErrSchemeMismatch), strings.Contains(err.Error(), "tls: "):
 		return fail(KindTLS, false, "%s: no trusted TLS connection: %s", host, tlsWords(err))
 	case strings.Contains(err.Error(), "TLS handshake timeout"):
 		return c.timeoutError(host, "no TLS connection", c.cfg.TLSTimeout, err)
@@ -163,7 +167,7 @@ func tlsWords(err error) string {
 		return "the certificate has expired or is not yet valid"
 	case errors.As(err, &host):
 		return "the certificate is for another name"
-	case errors.As(err, &record):
+	case errors.As(err, &record), errors.Is(err, http.ErrSchemeMismatch):
 		return "the server does not speak TLS there"
 	default:
 		return "the handshake failed"
