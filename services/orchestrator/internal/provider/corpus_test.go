@@ -65,7 +65,7 @@ func TestEveryRecordedStreamShapeIsReadRight(t *testing.T) {
 			case listed && len(bad) == 0:
 				t.Errorf("passes now: take it out of needsProfile")
 			case listed:
-				t.Skipf("needs %s: %v", why, bad)
+				t.Logf("not read yet, needs %s: %v", why, bad)
 			case len(bad) > 0:
 				t.Errorf("wrong: %v", bad)
 			}
