@@ -22,6 +22,9 @@ const (
 	keyTokenID = MetadataPrefix + "token-id"
 )
 
+// IsReserved says whether a metadata key, in lower case, is one of those.
+func IsReserved(key string) bool { return strings.HasPrefix(key, MetadataPrefix) }
+
 // ToMetadata writes p as outgoing metadata. Values are percent-encoded, since
 // metadata is ASCII.
 func ToMetadata(p Principal) metadata.MD {
