@@ -26,10 +26,8 @@ const (
 
 // Decoder reads one request message.
 type Decoder struct {
-	// In is the body of the request.
+	// In is the body of the request, a *[Body].
 	In io.Reader
-	// Lenient ignores unknown fields.
-	Lenient bool
 }
 
 var _ runtime.Decoder = Decoder{}
@@ -57,7 +55,7 @@ func (d Decoder) decode(v any) error {
 		return io.EOF
 	}
 	desc := msg.ProtoReflect().Descriptor()
-	if !d.Lenient {
+	if b, ok := d.In.(*Body); !ok || !b.Lenient {
 		if path := unknownField(raw, desc); path != "" {
 			return rpcerr.New(codes.InvalidArgument, ReasonUnknownField, "unknown field %q", path).
 				WithField(path, "is not a field of this request")

@@ -26,6 +26,9 @@ type Limits struct {
 // Body is a request body that was read and checked.
 type Body struct {
 	io.Reader
+	// Lenient ignores unknown fields instead of refusing them.
+	Lenient bool
+
 	bytes []byte
 	err   error
 }

@@ -1,0 +1,108 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"google.golang.org/grpc"
+
+	"github.com/nanoclaw/nanoclaw/services/gateway/internal/guard"
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/auth"
+)
+
+// Sizes and times of [DefaultConfig].
+const (
+	DefaultMaxBodyBytes      = 1 << 20
+	DefaultBodyReadTimeout   = 30 * time.Second
+	DefaultPingInterval      = 10 * time.Second
+	DefaultEventWriteTimeout = 30 * time.Second
+	DefaultTokenCacheTTL     = 60 * time.Second
+	DefaultTokenCacheSize    = 1024
+)
+
+// Config of the gateway.
+type Config struct {
+	// ListenAddr is the address that HTTP is served on; its host may be asked
+	// for. Empty: only loopback names may.
+	ListenAddr string
+	// AllowedHosts are more names or addresses, without port, by which this
+	// server is known.
+	AllowedHosts []string
+	// MaxBodyBytes of a request.
+	MaxBodyBytes int64
+	// BodyReadTimeout is how long a caller may take to send a body.
+	BodyReadTimeout time.Duration
+	// PingInterval is the silence of a stream after which a ping is sent.
+	PingInterval time.Duration
+	// EventWriteTimeout is how long the reader of a stream may take to make room
+	// for one event.
+	EventWriteTimeout time.Duration
+	// TokenCacheTTL is how long a token's principal is remembered, and so how
+	// long a deleted token may still work.
+	TokenCacheTTL time.Duration
+	// TokenCacheSize is how many principals are remembered.
+	TokenCacheSize int
+	// WebDir serves the web app from this folder instead of the one built in.
+	WebDir string
+	// Version of the product, for the OpenAPI document.
+	Version string
+}
+
+// DefaultConfig holds the defaults of CONTRACT; only ListenAddr is left open.
+func DefaultConfig() Config {
+	return Config{
+		MaxBodyBytes:      DefaultMaxBodyBytes,
+		BodyReadTimeout:   DefaultBodyReadTimeout,
+		PingInterval:      DefaultPingInterval,
+		EventWriteTimeout: DefaultEventWriteTimeout,
+		TokenCacheTTL:     DefaultTokenCacheTTL,
+		TokenCacheSize:    DefaultTokenCacheSize,
+	}
+}
+
+// Deps are what the gateway works with.
+type Deps struct {
+	// Conn leads to every service that has no connection of its own below. Its
+	// interceptor must send the principal of the context on.
+	Conn grpc.ClientConnInterface
+	// Orchestrator, Search and Fetcher lead to one service; nil: Conn does.
+	Orchestrator, Search, Fetcher grpc.ClientConnInterface
+	// Exchange turns an API token into its principal, by asking the
+	// IdentityService as a service. An error with the code UNAUTHENTICATED or
+	// NOT_FOUND says that the token stands for nobody.
+	Exchange func(ctx context.Context, token string) (auth.Principal, error)
+	// Anonymous is who requests without a token are made for (--no-token); nil:
+	// they are refused. Only on loopback.
+	Anonymous *auth.Principal
+	// Logger of the gateway; nil: slog.Default.
+	Logger *slog.Logger
+}
+
+func (d Deps) orchestrator() grpc.ClientConnInterface { return orElse(d.Orchestrator, d.Conn) }
+func (d Deps) search() grpc.ClientConnInterface       { return orElse(d.Search, d.Conn) }
+func (d Deps) fetcher() grpc.ClientConnInterface      { return orElse(d.Fetcher, d.Conn) }
+
+func orElse(own, shared grpc.ClientConnInterface) grpc.ClientConnInterface {
+	if own != nil {
+		return own
+	}
+	return shared
+}
+
+func (d Deps) check(cfg Config) error {
+	if d.orchestrator() == nil || d.search() == nil || d.fetcher() == nil {
+		return errors.New("a connection to every service is needed: set Deps.Conn")
+	}
+	if d.Exchange == nil {
+		return errors.New("Deps.Exchange is needed to check tokens")
+	}
+	if d.Anonymous != nil && !guard.IsLoopback(cfg.ListenAddr) {
+		return errors.New("serving without a token is only allowed on a loopback address such as 127.0.0.1:3000")
+	}
+	if cfg.MaxBodyBytes <= 0 {
+		return errors.New("MaxBodyBytes must be positive: begin with gateway.DefaultConfig")
+	}
+	return nil
+}
