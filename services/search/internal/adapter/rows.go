@@ -2,6 +2,13 @@ package adapter
 
 import "github.com/nanoclaw/nanoclaw/services/search/internal/outcome"
 
+// Bounds of what a page can put into a result.
+const (
+	maxTitleRunes   = 300
+	maxSnippetRunes = 1000
+	maxURLBytes     = 4096
+)
+
 // Rows collects the rows of a result list while a page is read, and judges at
 // the end whether the layout was understood.
 type Rows struct {
@@ -14,10 +21,11 @@ type Rows struct {
 // counts as not understood.
 func (r *Rows) Add(res Result) {
 	r.seen++
-	if res.Title == "" || res.URL == "" {
+	if res.Title == "" || res.URL == "" || len(res.URL) > maxURLBytes {
 		r.broken++
 		return
 	}
+	res.Title, res.Snippet = clip(res.Title, maxTitleRunes), clip(res.Snippet, maxSnippetRunes)
 	r.results = append(r.results, res)
 }
 
@@ -41,4 +49,18 @@ func (r *Rows) Page(altered string) (Page, outcome.Outcome) {
 		return Page{Results: r.results, AlteredQuery: altered}, outcome.Of(outcome.OKAlteredQuery)
 	}
 	return Page{Results: r.results}, outcome.Of(outcome.OK)
+}
+
+// clip cuts a text, marking the cut.
+func clip(s string, limit int) string {
+	if len(s) <= limit {
+		return s
+	}
+	n := 0
+	for i := range s {
+		if n++; n > limit {
+			return s[:i] + "…"
+		}
+	}
+	return s
 }

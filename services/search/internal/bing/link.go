@@ -27,18 +27,23 @@ var home = &url.URL{Scheme: "https", Host: "www.bing.com", Path: "/search"}
 // alone, since other sites have parameters named u too (markitdown#2540), and
 // by host rather than by text, since addresses may well contain "bing.com".
 func target(href string) (string, linkKind) {
-	return unwrap(href, true)
+	return unwrap(strings.TrimSpace(href), maxWrappings)
 }
 
-func unwrap(href string, again bool) (string, linkKind) {
-	u, err := home.Parse(strings.TrimSpace(href))
-	if err != nil || u.Hostname() == "" || (u.Scheme != "http" && u.Scheme != "https") {
+// maxWrappings is how many counters may stand around an address.
+const maxWrappings = 2
+
+func unwrap(href string, wrappings int) (string, linkKind) {
+	u, err := home.Parse(href)
+	if err != nil || href == "" || u.Hostname() == "" || (u.Scheme != "http" && u.Scheme != "https") {
 		return "", linkBroken
 	}
 	if !isBing(u.Hostname()) {
 		return u.String(), linkTarget
 	}
 	switch {
+	case u.Path == "/ck/a" && wrappings == 0:
+		return "", linkBroken
 	case u.Path == "/ck/a":
 		inner, ok := decode(rawParam(u.RawQuery, "u"))
 		if !ok {
@@ -47,10 +52,7 @@ func unwrap(href string, again bool) (string, linkKind) {
 		if strings.HasPrefix(inner, "/") {
 			return "", linkInternal
 		}
-		if again {
-			return unwrap(inner, false)
-		}
-		return "", linkBroken
+		return unwrap(inner, wrappings-1)
 	case u.Path == "/aclick" || u.Path == "/aclk":
 		return "", linkAd
 	case u.Path == "/search", strings.HasPrefix(u.Path, "/videos/"), strings.HasPrefix(u.Path, "/images/"),

@@ -4,6 +4,7 @@
 package duckduckgo
 
 import (
+	"cmp"
 	"net/http"
 	"net/url"
 	"strings"
@@ -29,7 +30,7 @@ const maxQueryRunes = 499
 
 // userAgent never changes within a process: DuckDuckGo ties what it hands out
 // to query and user agent.
-const userAgent = "Mozilla/5.0 (X11; Linux x64; rv:145.0) Gecko/20100101 Firefox/145.0"
+const userAgent = "Mozilla/5.0 (X11; Linux x86_64; rv:145.0) Gecko/20100101 Firefox/145.0"
 
 // HTML is the adapter of the html page.
 type HTML struct{ baseURL string }
@@ -68,12 +69,13 @@ func (a *Lite) Plan(q adapter.Query) (adapter.Plan, error) { return plan(a.baseU
 // plan makes the form post of the first page. The engine sends as many rows as
 // it likes.
 func plan(baseURL, path string, q adapter.Query) adapter.Plan {
-	region := regionOf(q.Text)
+	lang := language.Of(q.Text)
+	region := cmp.Or(regions[lang], worldwide)
 	body := "q=" + url.QueryEscape(adapter.WithDomainHint(quoteBangs(q), maxQueryRunes)) + "&b=&kl=" + region
 	p := adapter.Plan{Request: adapter.Request{
 		Method: http.MethodPost,
 		URL:    baseURL + path,
-		Header: headers(baseURL, region),
+		Header: headers(baseURL, region, lang),
 		Body:   []byte(body),
 	}}
 	if q.Count > 0 {
@@ -104,23 +106,21 @@ var regions = map[string]string{
 	"he": "il-en", "th": "th-th", "el": "gr-el",
 }
 
-func regionOf(text string) string {
-	if r, ok := regions[language.Of(text)]; ok {
-		return r
+const worldwide = "wt-wt"
+
+func acceptLanguage(lang string) string {
+	if lang == "" {
+		return "en-US,en;q=0.5"
 	}
-	return "wt-wt"
+	return lang + ",en;q=0.5"
 }
 
-func headers(baseURL, region string) http.Header {
-	accept := "en-US,en;q=0.5"
-	if place, lang, ok := strings.Cut(region, "-"); ok && region != "wt-wt" && lang != "en" && lang != "jp" && lang != "kr" {
-		accept = lang + "-" + strings.ToUpper(place) + "," + lang + ";q=0.9,en;q=0.5"
-	}
+func headers(baseURL, region, lang string) http.Header {
 	h := http.Header{}
 	for _, kv := range [][2]string{
 		{"User-Agent", userAgent},
 		{"Accept", "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"},
-		{"Accept-Language", accept},
+		{"Accept-Language", acceptLanguage(lang)},
 		{"Accept-Encoding", "gzip, deflate, br"},
 		{"Content-Type", "application/x-www-form-urlencoded"},
 		{"Cookie", "kl=" + region},

@@ -19,11 +19,14 @@ var home = &url.URL{Scheme: "https", Host: "duckduckgo.com", Path: "/"}
 // target unwraps an address of a result page. DuckDuckGo counts clicks through
 // /l/?uddg=<address>; its advertisements go through /y.js. Both are looked for
 // on its own hosts alone.
-func target(href string) (string, linkKind) { return unwrap(href, true) }
+func target(href string) (string, linkKind) { return unwrap(strings.TrimSpace(href), maxWrappings) }
 
-func unwrap(href string, again bool) (string, linkKind) {
-	u, err := home.Parse(strings.TrimSpace(href))
-	if err != nil || u.Hostname() == "" || (u.Scheme != "http" && u.Scheme != "https") {
+// maxWrappings is how many counters may stand around an address.
+const maxWrappings = 2
+
+func unwrap(href string, wrappings int) (string, linkKind) {
+	u, err := home.Parse(href)
+	if err != nil || href == "" || u.Hostname() == "" || (u.Scheme != "http" && u.Scheme != "https") {
 		return "", linkBroken
 	}
 	if !isDuckDuckGo(u.Hostname()) {
@@ -34,10 +37,10 @@ func unwrap(href string, again bool) (string, linkKind) {
 		return "", linkAd
 	case u.Path == "/l/" || u.Path == "/l":
 		inner := u.Query().Get("uddg")
-		if inner == "" || !again {
+		if inner == "" || wrappings == 0 {
 			return "", linkBroken
 		}
-		return unwrap(inner, false)
+		return unwrap(inner, wrappings-1)
 	case u.Query().Has("q"):
 		return "", linkInternal
 	}

@@ -74,25 +74,8 @@ func (c Code) Answered() bool {
 	return c.HasResults() || c == EmptyVerified || c == EmptyAfterFilter
 }
 
-// TryNext reports whether another engine may do better: not when the question
-// is answered, and not when the caller is the cause.
-func (c Code) TryNext() bool {
-	switch c {
-	case Cancelled, BadRequest:
-		return false
-	}
-	return !c.Answered()
-}
-
-// Retryable reports whether the same call may succeed later without anybody
-// changing a setting or an argument.
-func (c Code) Retryable() bool {
-	switch c {
-	case DecoySuspected, Challenge, RateLimited, Upstream5xx, Timeout, Transport:
-		return true
-	}
-	return false
-}
+// TryNext reports whether another engine may do better.
+func (c Code) TryNext() bool { return !c.Answered() && c != Cancelled }
 
 // Outcome is a code with what is known beside it.
 type Outcome struct {

@@ -1,0 +1,54 @@
+package search
+
+import (
+	"cmp"
+
+	"github.com/nanoclaw/nanoclaw/services/search/internal/adapter"
+	"github.com/nanoclaw/nanoclaw/services/search/internal/bing"
+	"github.com/nanoclaw/nanoclaw/services/search/internal/duckduckgo"
+	"github.com/nanoclaw/nanoclaw/services/search/internal/outcome"
+	"github.com/nanoclaw/nanoclaw/services/search/internal/pacing"
+	"github.com/nanoclaw/nanoclaw/services/search/internal/relevance"
+	"github.com/nanoclaw/nanoclaw/services/search/internal/transport"
+)
+
+// engine is an adapter with what the service keeps for it.
+type engine struct {
+	adapter.Adapter
+	gate  *pacing.Gate
+	trust transport.Trust
+}
+
+// engines is the one list of the engines there are.
+func engines(cfg Config) map[string]*engine {
+	out := map[string]*engine{}
+	add := func(a adapter.Adapter, e EngineConfig) {
+		out[a.Name()] = &engine{a, pacing.New(e.gap()), transport.Trust(e.BaseURL != "")}
+	}
+	add(bing.New(bing.Config{BaseURL: cfg.Bing.BaseURL, Market: cfg.Market}), cfg.Bing)
+	add(duckduckgo.NewHTML(cfg.DuckDuckGo.BaseURL), cfg.DuckDuckGo)
+	add(duckduckgo.NewLite(cfg.DuckDuckGoLite.BaseURL), cfg.DuckDuckGoLite)
+	return out
+}
+
+// parser is the half of an adapter that reads.
+type parser func(adapter.Response) (adapter.Page, outcome.Outcome)
+
+// interpret reads an answer to a query: the adapter's view, then the guard
+// against rows of other queries. When the engine says that it searched for
+// something else, the rows are held against that.
+func interpret(parse parser, r adapter.Response, query string) (adapter.Page, outcome.Outcome) {
+	p, o := parse(r)
+	if !o.Code.HasResults() {
+		return adapter.Page{}, o
+	}
+	v := relevance.Judge(cmp.Or(p.AlteredQuery, query), p.Results)
+	if v.Decoy {
+		return adapter.Page{}, outcome.Because(outcome.DecoySuspected, "rows share no word with the query")
+	}
+	if left := len(p.Results) - len(v.Kept); left > 0 {
+		o.Detail = "rows of other queries left out"
+	}
+	p.Results = v.Kept
+	return p, o
+}

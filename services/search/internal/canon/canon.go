@@ -1,0 +1,79 @@
+// Package canon says when two addresses are the same page.
+package canon
+
+import (
+	"net/url"
+	"path"
+	"slices"
+	"strings"
+
+	"golang.org/x/net/idna"
+)
+
+// tracking are parameters that only say where a reader came from. ref, source
+// and id are not among them: pages use them for content.
+var tracking = map[string]bool{
+	"fbclid": true, "gclid": true, "gbraid": true, "wbraid": true, "dclid": true, "msclkid": true,
+	"twclid": true, "ttclid": true, "igshid": true, "yclid": true, "mc_cid": true, "mc_eid": true,
+	"_hsenc": true, "_hsmi": true,
+}
+
+// Key gives equal strings for addresses of the same page. It serves comparison
+// alone: the address that is shown, filtered and fetched stays as it came. An
+// address that cannot be read is its own key.
+func Key(raw string) string {
+	u, err := url.Parse(raw)
+	if err != nil || u.Host == "" {
+		return raw
+	}
+	key := hostKey(u) + pathKey(u.EscapedPath())
+	if q := queryKey(u.RawQuery); q != "" {
+		key += "?" + q
+	}
+	// Fragments of the two forms that script applications use as paths.
+	if f := u.EscapedFragment(); strings.HasPrefix(f, "!") || strings.HasPrefix(f, "/") {
+		key += "#" + f
+	}
+	return key
+}
+
+func hostKey(u *url.URL) string {
+	host := strings.TrimSuffix(u.Hostname(), ".")
+	if ascii, err := idna.Lookup.ToASCII(host); err == nil {
+		host = ascii
+	}
+	host = strings.ToLower(host)
+	for _, p := range []string{"www.", "m."} {
+		if rest, ok := strings.CutPrefix(host, p); ok && strings.Contains(rest, ".") {
+			host = rest
+			break
+		}
+	}
+	if p := u.Port(); p != "" && p != "80" && p != "443" {
+		host += ":" + p
+	}
+	return host
+}
+
+func pathKey(escaped string) string {
+	p := path.Clean("/" + escaped)
+	if p == "/" {
+		return ""
+	}
+	return p
+}
+
+// queryKey sorts the parameters and leaves out those that track.
+func queryKey(raw string) string {
+	var kept []string
+	for p := range strings.SplitSeq(raw, "&") {
+		name, _, _ := strings.Cut(p, "=")
+		name = strings.ToLower(name)
+		if p == "" || strings.HasPrefix(name, "utm_") || tracking[name] {
+			continue
+		}
+		kept = append(kept, p)
+	}
+	slices.Sort(kept)
+	return strings.Join(kept, "&")
+}

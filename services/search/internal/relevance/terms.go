@@ -1,0 +1,143 @@
+package relevance
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// operator is a search operator with its value; the value names a place to
+// look, not a thing to find.
+var operator = regexp.MustCompile(`(?i)(?:^|\s)-?(?:site|filetype|ext|inurl|intitle|inbody|lang|language|loc|location|ip|domain|url|cache|related|contains|prefer|feed|before|after):\S*`)
+
+// excluded is a word that results must not have.
+var excluded = regexp.MustCompile(`(?:^|\s)-\S+`)
+
+// Words, and pairs of characters, that say nothing about what a text is about.
+const (
+	stopWords = `a an and any are as at be been but by can could did do does for from get got had has have how i if in
+		into is it its me my no not of off on or our out so than that the their them then there these they this to up us
+		use used using vs was we were what when where which who whom whose why will with would you your
+		der die das den dem des ein eine einer und oder ist sind von zu mit auf im am für wie was wer wo
+		le la les un une des du de et ou est sont en au aux avec pour par sur dans que qui
+		el los las una unos y o es son con por para del al como que`
+	stopPairs = `如何 怎么 怎样 什么 为什 哪些 哪个 哪里 多少 是否 可以 一个 我们 他们 你们 这个 那个 以及 或者 没有 不是 就是 的是 是什 么是 是不 有什 有哪 
+		です ます した して する ある いる こと から まで とは 方法`
+)
+
+var stops = func() map[string]bool {
+	m := map[string]bool{}
+	for _, w := range strings.Fields(stopWords + " " + stopPairs) {
+		m[w] = true
+	}
+	return m
+}()
+
+// minAlone is how many letters a query's only word needs to be judged by.
+const minAlone = 3
+
+// distinctive gives the words of a query that its results should have, or none
+// when the query has nothing to go by.
+func distinctive(query string) []string {
+	plain := excluded.ReplaceAllString(operator.ReplaceAllString(query, " "), " ")
+	var words []string
+	for w := range split(plain) {
+		if !stops[w] {
+			words = append(words, w)
+		}
+	}
+	if len(words) == 1 && utf8.RuneCountInString(words[0]) < minAlone && !wide(firstRune(words[0])) {
+		return nil
+	}
+	slices.Sort(words)
+	return words
+}
+
+// terms is the set of words of a text.
+type terms struct {
+	set    map[string]bool
+	sorted []string
+}
+
+func termsOf(text string) terms {
+	t := terms{set: split(text)}
+	for w := range t.set {
+		t.sorted = append(t.sorted, w)
+	}
+	slices.Sort(t.sorted)
+	return t
+}
+
+// minStem is how many letters must agree for two forms of a word to count as
+// one ("tutorial", "tutorials").
+const minStem = 4
+
+// has reports whether the text has the word, or another form of it: one that
+// begins with the word or with which the word begins.
+func (t terms) has(word string) bool {
+	if t.set[word] {
+		return true
+	}
+	if wide(firstRune(word)) || utf8.RuneCountInString(word) < minStem {
+		return false
+	}
+	at, _ := slices.BinarySearch(t.sorted, word)
+	if at < len(t.sorted) && strings.HasPrefix(t.sorted[at], word) {
+		return true
+	}
+	for n := len(word) - 1; n >= minStem; n-- {
+		if utf8.RuneStart(word[n]) && t.set[word[:n]] && len(word)-n <= 3 {
+			return true
+		}
+	}
+	return false
+}
+
+// split gives the words of a text: runs of letters and digits, and for scripts
+// without spaces every pair of neighbours.
+func split(text string) map[string]bool {
+	set := map[string]bool{}
+	text = strings.ToLower(norm.NFKC.String(text))
+	var run []rune
+	flush := func() {
+		if len(run) == 0 {
+			return
+		}
+		if !wide(run[0]) || len(run) == 1 {
+			set[string(run)] = true
+		} else {
+			for i := range len(run) - 1 {
+				set[string(run[i:i+2])] = true
+			}
+		}
+		run = run[:0]
+	}
+	for _, r := range text {
+		if !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.Is(unicode.Mn, r) && r != '+' && r != '#' {
+			flush()
+			continue
+		}
+		if len(run) > 0 && wide(run[len(run)-1]) != wide(r) {
+			flush()
+		}
+		run = append(run, r)
+	}
+	flush()
+	return set
+}
+
+// wide reports whether a script writes words without spaces between them.
+// Korean does put spaces, but hangs its endings onto words, so pairs serve it
+// better too.
+func wide(r rune) bool {
+	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Thai, unicode.Lao, unicode.Khmer) || r == 'ー'
+}
+
+func firstRune(s string) rune {
+	r, _ := utf8.DecodeRuneInString(s)
+	return r
+}

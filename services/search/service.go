@@ -1,0 +1,158 @@
+package search
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/trace"
+	"google.golang.org/grpc"
+
+	searchv1 "github.com/nanoclaw/nanoclaw/gen/go/nanoclaw/search/v1"
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/auth"
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/netguard"
+	"github.com/nanoclaw/nanoclaw/services/search/internal/callers"
+	"github.com/nanoclaw/nanoclaw/services/search/internal/selection"
+	"github.com/nanoclaw/nanoclaw/services/search/internal/transport"
+	"github.com/nanoclaw/nanoclaw/services/toolkit"
+)
+
+// scope is the name of this service in traces and metrics.
+const scope = "nanoclaw/search"
+
+// Deps is what the service needs from its process.
+type Deps struct {
+	// Guard judges the addresses that are dialled. Required.
+	Guard *netguard.Guard
+	// Log is slog.Default() when nil.
+	Log *slog.Logger
+}
+
+// Service is the search service. It is safe for concurrent use.
+type Service struct {
+	searchv1.UnimplementedSearchServiceServer
+
+	cfg      Config
+	log      *slog.Logger
+	tracer   trace.Tracer
+	attempts metric.Int64Counter
+	client   *transport.Client
+	engines  map[string]*engine
+	rules    selection.Rules
+	callers  *callers.Limiter
+	tools    *toolkit.Provider
+}
+
+// New makes the service. An error names the setting that cannot work. The
+// caller closes the service.
+func New(_ context.Context, cfg Config, deps Deps) (*Service, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	if deps.Guard == nil {
+		return nil, errors.New("search: no address guard was given")
+	}
+	if deps.Log == nil {
+		deps.Log = slog.Default()
+	}
+	attempts, err := otel.Meter(scope).Int64Counter("nanoclaw.search.attempts",
+		metric.WithDescription("Questions to search engines, by provider and outcome."))
+	if err != nil {
+		return nil, fmt.Errorf("search: make counter: %w", err)
+	}
+	s := &Service{
+		cfg:      cfg,
+		log:      deps.Log,
+		tracer:   otel.Tracer(scope),
+		attempts: attempts,
+		client:   transport.New(deps.Guard),
+		engines:  engines(cfg),
+		callers:  callers.New(cfg.CallsPerMinute),
+	}
+	s.rules = selection.Rules{Configured: cfg.Adapter, Default: defaultOrder(), Known: s.names()}
+	if err := s.rules.Validate(); err != nil {
+		return nil, err
+	}
+	if s.tools, err = s.newTools(); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// names lists the engines in a fixed order.
+func (s *Service) names() []string {
+	var names []string
+	for name := range s.engines {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// Register adds SearchService and the service's ToolProviderService to r.
+func (s *Service) Register(r grpc.ServiceRegistrar) {
+	searchv1.RegisterSearchServiceServer(r, s)
+	s.tools.Register(r)
+}
+
+// Run returns when ctx ends: searches are made by calls alone.
+func (s *Service) Run(ctx context.Context) error {
+	<-ctx.Done()
+	return nil
+}
+
+// Close ends running tool calls and idle connections.
+func (s *Service) Close() error {
+	err := s.tools.Close()
+	s.client.Close()
+	return err
+}
+
+// Search implements SearchService.
+func (s *Service) Search(ctx context.Context, req *searchv1.SearchRequest) (*searchv1.SearchResponse, error) {
+	p, err := auth.Require(ctx)
+	if err != nil {
+		return nil, err
+	}
+	q := question{
+		text:       req.GetQuery(),
+		maxResults: s.cfg.MaxResults,
+		allowed:    req.GetAllowedDomains(),
+		blocked:    req.GetBlockedDomains(),
+		provider:   req.GetProvider(),
+	}
+	if req.MaxResults != nil {
+		q.maxResults = int(req.GetMaxResults())
+	}
+	a, err := s.answer(ctx, p, q)
+	if err != nil {
+		return nil, err
+	}
+	return a.proto(), nil
+}
+
+func (a answer) proto() *searchv1.SearchResponse {
+	at := a.last()
+	out := &searchv1.SearchResponse{
+		Outcome:      string(at.outcome.Code),
+		AlteredQuery: at.page.AlteredQuery,
+		FilteredOut:  int32(at.filteredOut),
+		Markdown:     a.markdown(),
+	}
+	for _, r := range at.page.Results {
+		out.Results = append(out.Results, &searchv1.SearchResult{
+			Title: r.Title, Url: r.URL, Snippet: r.Snippet, Source: at.provider, PublishedAt: r.PublishedAt,
+		})
+	}
+	for _, t := range a.attempts {
+		out.Attempts = append(out.Attempts, &searchv1.Attempt{
+			Provider: t.provider, Outcome: string(t.outcome.Code), HttpStatus: int32(t.status),
+			LatencyMs: int32(t.latency.Milliseconds()), ResultCount: int32(len(t.page.Results)), Detail: t.outcome.Detail,
+		})
+	}
+	return out
+}
