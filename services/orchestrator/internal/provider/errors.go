@@ -85,8 +85,10 @@ func isTLSFailure(err error) bool {
 		unknown x509.UnknownAuthorityError
 		host    x509.HostnameError
 		invalid x509.CertificateInvalidError
-		alert   tls.AlertError
+		op      *net.OpError
 	)
-	return errors.As(err, &verify) || errors.As(err, &record) || errors.As(err, &unknown) ||
-		errors.As(err, &host) || errors.As(err, &invalid) || errors.As(err, &alert)
+	// crypto/tls reports an alert of either side as an OpError of these names.
+	alert := errors.As(err, &op) && (op.Op == "remote error" || op.Op == "local error")
+	return alert || errors.As(err, &verify) || errors.As(err, &record) || errors.As(err, &unknown) ||
+		errors.As(err, &host) || errors.As(err, &invalid)
 }

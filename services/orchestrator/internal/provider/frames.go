@@ -26,7 +26,7 @@ type frameBody struct {
 	maxMessage int
 
 	frame []byte // bytes not yet handed out
-	buf   []byte // backs frame
+	buf   []byte // backs frame; nil until the first frame
 	begun bool
 	err   error // returned once frame is empty
 }
@@ -62,7 +62,10 @@ func (b *frameBody) fill() error {
 		}
 	}
 	ev, err := b.events.next()
-	if err != nil {
+	switch {
+	case errors.Is(err, io.EOF) && b.buf == nil && b.events.strange:
+		return &notProtocol{"the answer is neither an event stream nor JSON"}
+	case err != nil:
 		return ended(err)
 	}
 	payload := bytes.TrimSpace(ev.data)

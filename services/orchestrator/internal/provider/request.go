@@ -22,6 +22,7 @@ const emptySchema = `{"type":"object","properties":{}}`
 func wireRequest(req Request) openai.ChatCompletionRequest {
 	out := openai.ChatCompletionRequest{
 		Model:         modelAlias,
+		Stream:        true,
 		MaxTokens:     req.MaxTokens,
 		StreamOptions: &openai.StreamOptions{IncludeUsage: true},
 	}

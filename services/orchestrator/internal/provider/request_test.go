@@ -2,7 +2,12 @@ package provider
 
 import (
 	"encoding/json"
+	"io"
+	"net/http"
+	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // sentBody is the body of the request that req becomes.
@@ -21,4 +26,164 @@ func sentBody(t testing.TB, req Request, c concessions) map[string]any {
 		t.Fatalf("body is not JSON: %v\n%s", err, body)
 	}
 	return out
+}
+
+func TestMessagesAreWrittenSoThatProvidersAcceptThem(t *testing.T) {
+	call := Call{ID: "c1", Name: "f", Arguments: `{"a":1}`}
+	wireCall := func(args string, more ...string) string {
+		return `{"id":"c1","type":"function","function":{"name":"f","arguments":` + args + `}` + strings.Join(more, "") + `}`
+	}
+	tests := []struct {
+		name string
+		msg  Message
+		want string
+	}{
+		{"a user message", Message{Role: RoleUser, Content: "hi"}, `{"role":"user","content":"hi"}`},
+		{"an empty tool result keeps its content", Message{Role: RoleTool, CallID: "c1"}, `{"role":"tool","tool_call_id":"c1","content":""}`},
+		{"an empty answer keeps its content", Message{Role: RoleAssistant}, `{"role":"assistant","content":""}`},
+		{"calls without text have null content and no index", Message{Role: RoleAssistant, Calls: []Call{call}},
+			`{"role":"assistant","content":null,"tool_calls":[` + wireCall(`"{\"a\":1}"`) + `]}`},
+		{"empty arguments become an object", Message{Role: RoleAssistant, Calls: []Call{{ID: "c1", Name: "f"}}},
+			`{"role":"assistant","content":null,"tool_calls":[` + wireCall(`"{}"`) + `]}`},
+		{"broken arguments become an object", Message{Role: RoleAssistant, Calls: []Call{{ID: "c1", Name: "f", Arguments: `{"a":`}}},
+			`{"role":"assistant","content":null,"tool_calls":[` + wireCall(`"{}"`) + `]}`},
+		{"reasoning goes back with calls under its own name", Message{Role: RoleAssistant, Calls: []Call{call}, Reasoning: "hm", ReasoningField: "reasoning"},
+			`{"role":"assistant","content":null,"reasoning":"hm","tool_calls":[` + wireCall(`"{\"a\":1}"`) + `]}`},
+		{"empty reasoning goes back too", Message{Role: RoleAssistant, Calls: []Call{call}, ReasoningField: "reasoning_content"},
+			`{"role":"assistant","content":null,"reasoning_content":"","tool_calls":[` + wireCall(`"{\"a\":1}"`) + `]}`},
+		{"reasoning stays here without calls", Message{Role: RoleAssistant, Content: "x", Reasoning: "hm", ReasoningField: "reasoning"},
+			`{"role":"assistant","content":"x"}`},
+		{"unknown members of a call go back", Message{Role: RoleAssistant, Calls: []Call{{ID: "c1", Name: "f", Arguments: "{}",
+			Extra: json.RawMessage(`{"extra_content":{"google":{"thought_signature":"<S&G>"}},"function":{"strict":true},"id":"other"}`)}}},
+			`{"role":"assistant","content":null,"tool_calls":[{"id":"c1","type":"function","function":{"name":"f","arguments":"{}","strict":true},"extra_content":{"google":{"thought_signature":"<S&G>"}}}]}`},
+		{"members of the answer go back", Message{Role: RoleAssistant, Content: "x", Extra: json.RawMessage(`{"reasoning_details":[1],"content":"other"}`)},
+			`{"role":"assistant","content":"x","reasoning_details":[1]}`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			var want any
+			if err := json.Unmarshal([]byte(tt.want), &want); err != nil {
+				t.Fatal(err)
+			}
+			got := sentBody(t, Request{Messages: []Message{tt.msg}}, concessions{})["messages"].([]any)[0]
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestOptionsAreWrittenAsAskedAndAsTheEndpointTakesThem(t *testing.T) {
+	zero := 0.0
+	full := Request{
+		Messages: hello.Messages, MaxTokens: 9, Temperature: &zero, ToolChoiceNone: true,
+		Tools: []ToolSpec{{Name: "f", Description: "d"}},
+	}
+	tools := []any{map[string]any{"type": "function", "function": map[string]any{
+		"name": "f", "description": "d", "parameters": map[string]any{"type": "object", "properties": map[string]any{}},
+	}}}
+	msgs := []any{map[string]any{"role": "user", "content": "hello"}}
+	usage := map[string]any{"include_usage": true}
+	tests := []struct {
+		name string
+		req  Request
+		c    concessions
+		want map[string]any
+	}{
+		{"nothing asked", hello, concessions{}, map[string]any{"model": "real-model", "stream": true, "messages": msgs, "stream_options": usage}},
+		{"everything asked, temperature 0 too", full, concessions{}, map[string]any{
+			"model": "real-model", "stream": true, "messages": msgs, "stream_options": usage, "max_tokens": 9.0, "temperature": 0.0, "tools": tools, "tool_choice": "none"}},
+		{"everything conceded", full, concessions{noUsage: true, completionTokens: true, noTemperature: true}, map[string]any{
+			"model": "real-model", "stream": true, "messages": msgs, "max_completion_tokens": 9.0, "tools": tools, "tool_choice": "none"}},
+		{"no choice is forced where there are no tools", Request{Messages: hello.Messages, ToolChoiceNone: true}, concessions{}, map[string]any{
+			"model": "real-model", "stream": true, "messages": msgs, "stream_options": usage}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if diff := cmp.Diff(tt.want, sentBody(t, tt.req, tt.c)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestModelNamesThatGoOpenAIRefusesAreSent(t *testing.T) {
+	half := 0.5
+	for _, name := range []string{"o1-relay", "o3-mini", "gpt-5", "gpt-6-sol", "text-davinci-003"} {
+		t.Run(name, func(t *testing.T) {
+			var got struct {
+				Model       string  `json:"model"`
+				Temperature float64 `json:"temperature"`
+				MaxTokens   int     `json:"max_tokens"`
+				Stream      bool    `json:"stream"`
+			}
+			var auth string
+			c := serve(t, Config{Model: name, APIKey: "  key-123456\n"}, func(w http.ResponseWriter, r *http.Request) {
+				auth = r.Header.Get("Authorization")
+				_ = json.NewDecoder(r.Body).Decode(&got)
+				_, _ = io.WriteString(w, okStream)
+			})
+			req := hello
+			req.MaxTokens, req.Temperature = 5, &half
+			req.Tools = []ToolSpec{{Name: "f"}}
+			if resp, _, err := ask(c, req); err != nil || resp.Text != "hi" {
+				t.Fatalf("%+v %v", resp, err)
+			}
+			if got.Model != name || got.Temperature != 0.5 || got.MaxTokens != 5 || !got.Stream || auth != "Bearer key-123456" {
+				t.Errorf("sent %+v, authorization %q", got, auth)
+			}
+		})
+	}
+}
+
+const okStream = `data: {"id":"r1","model":"m","choices":[{"index":0,"delta":{"content":"hi"},"finish_reason":"stop"}]}` + "\n\ndata: [DONE]\n\n"
+
+func TestAMemberThatTheEndpointRefusesByNameIsLeftOutFromThenOn(t *testing.T) {
+	half := 0.5
+	tests := []struct{ name, member, refusal string }{
+		{"usage in streams", "stream_options", `{"error":{"message":"Unrecognized request argument supplied: stream_options"}}`},
+		{"usage in streams, by path", "stream_options", `{"detail":[{"loc":["body","stream_options","include_usage"],"msg":"extra fields not permitted"}]}`},
+		{"the old name of the length limit", "max_tokens", `{"error":{"message":"Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.","param":"max_tokens"}}`},
+		{"temperature", "temperature", `{"error":{"message":"Unsupported value: 'temperature' does not support 0.5 with this model."}}`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			var refused, served int
+			c := serve(t, Config{}, func(w http.ResponseWriter, r *http.Request) {
+				var body map[string]any
+				_ = json.NewDecoder(r.Body).Decode(&body)
+				if _, has := body[tt.member]; has {
+					refused++
+					w.WriteHeader(http.StatusBadRequest)
+					_, _ = io.WriteString(w, tt.refusal)
+					return
+				}
+				served++
+				_, _ = io.WriteString(w, okStream)
+			})
+			req := hello
+			req.MaxTokens, req.Temperature = 5, &half
+			for range 2 {
+				if resp, _, err := ask(c, req); err != nil || resp.Text != "hi" {
+					t.Fatalf("%+v %v", resp, err)
+				}
+			}
+			if refused != 1 || served != 2 {
+				t.Errorf("refused %d times, served %d times", refused, served)
+			}
+		})
+	}
+}
+
+func TestARefusalThatStaysIsReportedOnce(t *testing.T) {
+	calls := 0
+	c := serve(t, Config{}, func(w http.ResponseWriter, _ *http.Request) {
+		calls++
+		w.WriteHeader(http.StatusBadRequest)
+		_, _ = io.WriteString(w, `{"error":"stream_options are wrong and so is everything"}`)
+	})
+	_, _, err := ask(c, hello)
+	if e := asError(t, err); e.Kind != KindBadRequest || calls != 2 {
+		t.Errorf("kind %s after %d calls", e.Kind, calls)
+	}
 }

@@ -32,6 +32,7 @@ type eventReader struct {
 	data    []byte
 	name    string
 	hasData bool
+	strange bool // a line was no field of the format
 	skipLF  bool // the last line ended in CR: a LF that follows belongs to it
 }
 
@@ -66,13 +67,17 @@ func (e *eventReader) next() (event, error) {
 func (e *eventReader) field(line []byte) error {
 	name, value, _ := bytes.Cut(line, []byte(":"))
 	value = bytes.TrimPrefix(value, []byte(" "))
-	switch {
-	case line[0] == '{':
+	if line[0] == '{' {
 		return e.addData(line)
-	case string(name) == "data":
+	}
+	switch string(name) {
+	case "data":
 		return e.addData(value)
-	case string(name) == "event":
+	case "event":
 		e.name = string(value)
+	case "", "id", "retry": // comments and what is of no use here
+	default:
+		e.strange = true
 	}
 	return nil
 }
