@@ -19,7 +19,15 @@ type decoder struct {
 	warnings []string
 	errs     []error
 	source   source
+	visited  int // values so far: aliases can refer to themselves, or multiply
 }
+
+// Far more than any configuration has.
+const (
+	maxValues    = 20_000
+	maxPathBytes = 500
+	tooMany      = 2 * maxValues // reported: stop
+)
 
 // source is where the values come from.
 type source struct {
@@ -49,6 +57,13 @@ func (d *decoder) fail(n *yaml.Node, path, format string, args ...any) {
 }
 
 func (d *decoder) value(dst reflect.Value, path string, n *yaml.Node) {
+	if d.visited++; d.visited > maxValues || len(path) > maxPathBytes {
+		if d.visited < tooMany {
+			d.visited = tooMany
+			d.fail(n, clip(path), "too many values or too deep: does an alias refer to itself?")
+		}
+		return
+	}
 	if n.Kind == yaml.AliasNode {
 		n = n.Alias
 	}

@@ -67,6 +67,27 @@ func FuzzExpand(f *testing.F) {
 	})
 }
 
+func TestAnAliasOfItselfIsAnError(t *testing.T) {
+	type item struct {
+		Items []item `koanf:"items"`
+	}
+	for _, text := range []string{
+		"items: &a [{items: *a}]",
+		"items: &a [{items: *a}, {items: *a}, {items: *a}]",
+	} {
+		root, err := parse(strings.NewReader(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var cfg item
+		d := &decoder{root: reflect.ValueOf(&cfg).Elem(), origins: map[string]string{}, source: source{name: "x", lines: true}}
+		d.value(d.root, "", root)
+		if len(d.errs) != 1 || !strings.Contains(d.errs[0].Error(), "does an alias refer to itself?") {
+			t.Errorf("%s: %d errors", text, len(d.errs))
+		}
+	}
+}
+
 func FuzzLoad(f *testing.F) {
 	f.Add("models: [{id: a}]")
 	f.Add("a: &a [*a]")
