@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
-	"strings"
 	"testing"
 	"time"
 )
@@ -236,12 +235,25 @@ func count(b bool) int {
 	return 0
 }
 
+// corpus returns the recorded stream shapes; without them the test is skipped.
 func corpus(t testing.TB) []quirk {
 	t.Helper()
-	path := corpusFile(t, "agent", "sse-quirks.jsonl")
-	f, err := os.Open(path)
+	out, err := readCorpus(t)
 	if err != nil {
 		t.Skipf("corpus of stream shapes not at hand: %v", err)
+	}
+	return out
+}
+
+func readCorpus(t testing.TB) ([]quirk, error) {
+	t.Helper()
+	root, err := repositoryRoot()
+	if err != nil {
+		return nil, err
+	}
+	f, err := os.Open(filepath.Join(root, "..", "shared", "data", "agent", "sse-quirks.jsonl"))
+	if err != nil {
+		return nil, err
 	}
 	defer f.Close()
 	var out []quirk
@@ -254,24 +266,17 @@ func corpus(t testing.TB) []quirk {
 		}
 		out = append(out, q)
 	}
-	if err := lines.Err(); err != nil {
-		t.Fatal(err)
-	}
-	return out
+	return out, lines.Err()
 }
 
-// corpusFile finds a file of the shared corpora beside the repository.
-func corpusFile(t testing.TB, elem ...string) string {
-	t.Helper()
+// repositoryRoot is the nearest folder above the test with a go.work.
+func repositoryRoot() (string, error) {
 	dir, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for ; dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
-		if _, err := os.Stat(filepath.Join(dir, "go.work")); err == nil {
-			return filepath.Join(dir, "..", "shared", "data", strings.Join(elem, "/"))
+	for err == nil && dir != filepath.Dir(dir) {
+		if _, statErr := os.Stat(filepath.Join(dir, "go.work")); statErr == nil {
+			return dir, nil
 		}
+		dir = filepath.Dir(dir)
 	}
-	t.Skip("no go.work above the test: the corpora cannot be found")
-	return ""
+	return "", errors.Join(err, errors.New("no go.work above the test"))
 }
