@@ -57,7 +57,7 @@ func TestTheCorpusOfPagesIsReadInItsEncoding(t *testing.T) {
 			undeclared++
 		}
 		if !ok {
-			t.Logf("%s: %s by %s, want %s", c.ID, got.Name, got.Source, c.ExpectCharset)
+			t.Errorf("%s: %s by %s, want %s", c.ID, got.Name, got.Source, c.ExpectCharset)
 			continue
 		}
 		right++
@@ -66,4 +66,7 @@ func TestTheCorpusOfPagesIsReadInItsEncoding(t *testing.T) {
 		}
 	}
 	t.Logf("%d right; undeclared and long: %d of %d", right, undeclaredRight, undeclared)
+	if undeclaredRight < undeclared {
+		t.Errorf("undeclared pages of over 200 characters: %d of %d are read right", undeclaredRight, undeclared)
+	}
 }

@@ -70,6 +70,9 @@ func guess(body []byte) Result {
 
 // statistics asks the detector, and believes the first answer that decodes.
 func statistics(sample []byte) string {
+	if looksThai(sample) {
+		return "windows-874"
+	}
 	results, err := chardet.NewTextDetector().DetectAll(foldMarkup(sample))
 	if err != nil {
 		return ""
@@ -80,7 +83,7 @@ func statistics(sample []byte) string {
 			continue
 		}
 		if plausible(sample, name) {
-			return name
+			return refine(name, sample)
 		}
 	}
 	return ""

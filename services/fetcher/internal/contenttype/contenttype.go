@@ -257,7 +257,7 @@ func isText(t string) bool {
 // mediaType takes the type out of a Content-Type field, also out of a broken
 // one.
 func mediaType(field string) string {
-	if t, _, err := mime.ParseMediaType(field); err == nil {
+	if t, _, err := mime.ParseMediaType(field); err == nil && strings.Contains(t, "/") {
 		return t
 	}
 	t, _, _ := strings.Cut(field, ";")

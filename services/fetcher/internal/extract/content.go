@@ -50,7 +50,7 @@ func (d *Document) findContent() *content {
 	c.measure(d.body, false)
 	whole := c.mass[d.body]
 	c.node = d.body
-	c.article = d.isArticle()
+	c.article = d.head.article
 	if whole.prose >= enoughProse || c.article {
 		c.node = c.descend(c.start(d.body))
 		if !c.article && c.mass[c.node].chars*100 < whole.chars*35 {
@@ -222,33 +222,6 @@ func namedBeside(n *html.Node) bool {
 		val := strings.ToLower(n.Attr[i].Val)
 		for _, w := range besideWords {
 			if strings.Contains(val, w) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// isArticle says whether the page calls itself one.
-func (d *Document) isArticle() bool {
-	for n := range d.root.Descendants() {
-		if n.Type != html.ElementNode {
-			continue
-		}
-		switch n.DataAtom {
-		case atom.Meta:
-			p := attr(n, "property")
-			if p == "og:type" && strings.EqualFold(strings.TrimSpace(attr(n, "content")), "article") || p == "article:published_time" {
-				return true
-			}
-		case atom.Script:
-			if strings.EqualFold(attr(n, "type"), "application/ld+json") && n.FirstChild != nil {
-				if s := n.FirstChild.Data; strings.Contains(s, `Article"`) || strings.Contains(s, `BlogPosting"`) {
-					return true
-				}
-			}
-		default:
-			if strings.Contains(attr(n, "itemprop"), "articleBody") {
 				return true
 			}
 		}

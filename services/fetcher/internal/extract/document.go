@@ -9,7 +9,6 @@ import (
 	"github.com/PuerkitoBio/goquery"
 	"github.com/andybalholm/cascadia"
 	"golang.org/x/net/html"
-	"golang.org/x/net/html/atom"
 )
 
 // maxParse is how much of a page is parsed, in bytes.
@@ -18,35 +17,29 @@ const maxParse = 5 << 20
 // Document is a parsed page. Its views do not change it, so they may be asked
 // for in any order.
 type Document struct {
-	root     *html.Node
-	body     *html.Node
-	base     *url.URL
-	page     *url.URL
+	head     head
+	body     *html.Node // the root where there is none
+	base     *url.URL   // what relative addresses are relative to; may be nil
 	query    *goquery.Document
 	warnings []string
 }
 
 // Selectors are compiled once: a string selector compiles at every call.
 var (
-	selBase    = cascadia.MustCompile("base[href]")
-	selTitle   = cascadia.MustCompile("title")
-	selMeta    = cascadia.MustCompile("meta[content]")
-	selHTML    = cascadia.MustCompile("html")
 	selHeading = cascadia.MustCompile("h1,h2,h3,h4,h5,h6")
 	selP       = cascadia.MustCompile("p")
 	selA       = cascadia.MustCompile("a[href],area[href]")
 	selImg     = cascadia.MustCompile("img")
-	selLink    = cascadia.MustCompile("link[rel][href]")
 )
 
 // Parse reads UTF-8 HTML. pageURL is where it came from, after redirects; nil
 // leaves relative addresses out.
 func Parse(page []byte, pageURL *url.URL) *Document {
-	d := &Document{page: pageURL}
+	d := &Document{base: pageURL}
 	if len(page) > maxParse {
 		page = page[:maxParse]
-		for len(page) > 0 && !utf8.RuneStart(page[len(page)-1]) {
-			page = page[:len(page)-1]
+		for r, n := utf8.DecodeLastRune(page); r == utf8.RuneError && n == 1; r, n = utf8.DecodeLastRune(page) {
+			page = page[:len(page)-1] // part of the character that was cut
 		}
 		d.warn("page_cut: only the first 5 MiB of the page were read")
 	}
@@ -56,15 +49,13 @@ func Parse(page []byte, pageURL *url.URL) *Document {
 		root = parseFlat(page)
 		d.warn("deep_nesting: the page nests too deeply to be parsed whole; read as a flat sequence")
 	}
-	d.root = root
 	d.query = goquery.NewDocumentFromNode(root)
-	d.body = firstElement(root, atom.Body)
-	if d.body == nil {
+	d.head = collectHead(root)
+	if d.body = d.head.body; d.body == nil {
 		d.body = root
 	}
-	d.base = pageURL
-	if href, ok := d.query.FindMatcher(selBase).First().Attr("href"); ok {
-		if u := resolve(pageURL, href); u != nil {
+	if d.head.base != "" {
+		if u := resolve(pageURL, d.head.base); u != nil {
 			d.base = u
 		}
 	}
@@ -97,16 +88,6 @@ func resolve(base *url.URL, ref string) *url.URL {
 		return nil
 	}
 	return u
-}
-
-// firstElement is the first element of a kind, in document order.
-func firstElement(n *html.Node, a atom.Atom) *html.Node {
-	for d := range n.Descendants() {
-		if d.Type == html.ElementNode && d.DataAtom == a {
-			return d
-		}
-	}
-	return nil
 }
 
 // attr gives the value of an attribute, or "".

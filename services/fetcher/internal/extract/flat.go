@@ -7,8 +7,12 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// flatDepth is how many elements parseFlat nests; deeper ones become siblings.
-const flatDepth = 128
+// flatDepth is how many elements parseFlat nests. Deeper ones that only group
+// others are left out; those that mean something have leafRoom levels more.
+const (
+	flatDepth = 128
+	leafRoom  = 64
+)
 
 // popLimit is how far up an end tag looks for its element. It keeps a page of
 // nothing but unmatched tags linear.
@@ -48,7 +52,7 @@ func parseFlat(page []byte) *html.Node {
 				top.AppendChild(n)
 				continue
 			}
-			if len(at) >= flatDepth {
+			if len(at) >= flatDepth && (!isLeafy(t.DataAtom) || len(at) >= flatDepth+leafRoom) {
 				stack = append(stack, open{name: t.Data})
 				continue
 			}
@@ -71,6 +75,16 @@ func parseFlat(page []byte) *html.Node {
 			}
 		}
 	}
+}
+
+// isLeafy tells elements that views ask for or that hold no text of the page.
+func isLeafy(a atom.Atom) bool {
+	switch a {
+	case atom.A, atom.P, atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6, atom.Pre, atom.Li, atom.Tr, atom.Td, atom.Th,
+		atom.Title, atom.Script, atom.Style, atom.Noscript, atom.Textarea, atom.Select, atom.Template:
+		return true
+	}
+	return false
 }
 
 func isVoid(a atom.Atom) bool {

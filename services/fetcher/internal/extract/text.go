@@ -16,8 +16,11 @@ type textWriter struct {
 	pre    bool // inside a preformatted element
 }
 
-// block asks for n line breaks before what comes next.
+// block asks for n line breaks before what comes next; 0 asks for nothing.
 func (w *textWriter) block(n int) {
+	if n == 0 {
+		return
+	}
 	w.breaks = max(w.breaks, n)
 	w.space = false
 }
@@ -110,9 +113,7 @@ func (w *textWriter) write(n *html.Node, skip func(*html.Node) bool) {
 	for c := n.FirstChild; c != nil; c = c.NextSibling {
 		w.write(c, skip)
 	}
-	if around > 0 {
-		w.block(around)
-	}
+	w.block(around)
 }
 
 func (w *textWriter) lineBreak() {

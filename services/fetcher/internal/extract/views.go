@@ -2,6 +2,7 @@ package extract
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 	"unicode/utf8"
 
@@ -159,20 +160,7 @@ func isPixel(n *html.Node) bool {
 // Structured is the page in parts, of the whole page rather than of its main
 // content.
 func (d *Document) Structured() Structured {
-	s := Structured{Title: d.Title(), Meta: map[string]string{}, Headings: []Heading{}, Paragraphs: []string{}}
-	d.query.FindMatcher(selMeta).Each(func(_ int, m *goquery.Selection) {
-		n := m.Get(0)
-		name := attr(n, "name")
-		if name == "" {
-			name = attr(n, "property")
-		}
-		if name = strings.TrimSpace(name); name == "" {
-			return
-		}
-		if _, known := s.Meta[name]; !known {
-			s.Meta[name] = strings.TrimSpace(attr(n, "content"))
-		}
-	})
+	s := Structured{Title: d.Title(), Meta: maps.Clone(d.head.meta), Headings: []Heading{}, Paragraphs: []string{}}
 	d.query.FindMatcher(selHeading).Each(func(_ int, h *goquery.Selection) {
 		n := h.Get(0)
 		if text := textOf(n); text != "" {

@@ -1,0 +1,12 @@
+// Package fetcher gets web pages from public addresses and reads them: it
+// serves FetcherService and the tool fetch_page, which are two views of the
+// same call.
+//
+// A page that answers with an error status is an answer; a page that cannot be
+// had, or that is nothing that can be read as text, is an error with a reason.
+// Nothing is cut silently: an answer that holds a part says so, and says where
+// to read on.
+//
+// The insides, each a package of its own: httpfetch gets a body, contenttype
+// and charset say what it is, extract reads it.
+package fetcher

@@ -1,0 +1,156 @@
+package fetcher
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"time"
+
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/attribute"
+	otelcodes "go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/trace"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+
+	fetcherv1 "github.com/nanoclaw/nanoclaw/gen/go/nanoclaw/fetcher/v1"
+	"github.com/nanoclaw/nanoclaw/services/fetcher/internal/httpfetch"
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/rpcerr"
+	"github.com/nanoclaw/nanoclaw/services/toolkit"
+)
+
+// Deps is what the service needs of its surroundings.
+type Deps struct {
+	// Guard decides which addresses may be fetched: a *netguard.Guard.
+	Guard httpfetch.Guard
+	// Logger gets one line a failed fetch; nil means slog.Default().
+	Logger *slog.Logger
+}
+
+// Service fetches and reads pages. It is safe for concurrent use.
+type Service struct {
+	fetcherv1.UnimplementedFetcherServiceServer
+
+	client  *httpfetch.Client
+	tools   *toolkit.Provider
+	log     *slog.Logger
+	tracer  trace.Tracer
+	fetches chan struct{} // one token a running fetch
+	workers chan struct{} // one token a page being read
+}
+
+// New makes the service. Close it after use.
+func New(_ context.Context, cfg Config, deps Deps) (*Service, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, fmt.Errorf("fetcher: %w", err)
+	}
+	if deps.Guard == nil {
+		return nil, errors.New("fetcher: a network guard is needed")
+	}
+	if deps.Logger == nil {
+		deps.Logger = slog.Default()
+	}
+	s := &Service{
+		client:  httpfetch.New(cfg.http(), deps.Guard),
+		log:     deps.Logger,
+		tracer:  otel.Tracer("nanoclaw/fetcher"),
+		fetches: make(chan struct{}, maxFetches),
+		workers: make(chan struct{}, cfg.MaxWorkers),
+	}
+	s.tools = toolkit.New(toolkit.Config{Name: "fetcher", Logger: deps.Logger})
+	if err := s.addTools(); err != nil {
+		return nil, errors.Join(fmt.Errorf("fetcher: %w", err), s.Close())
+	}
+	return s, nil
+}
+
+// Register adds FetcherService and the tools to a server.
+func (s *Service) Register(r grpc.ServiceRegistrar) {
+	fetcherv1.RegisterFetcherServiceServer(r, s)
+	s.tools.Register(r)
+}
+
+// Run blocks until ctx ends: the service works only when called.
+func (s *Service) Run(ctx context.Context) error {
+	<-ctx.Done()
+	return nil
+}
+
+// Close ends running tool calls and idle connections.
+func (s *Service) Close() error {
+	err := s.tools.Close()
+	s.client.Close()
+	return err
+}
+
+// Fetch gets one page and extracts what was asked for.
+func (s *Service) Fetch(ctx context.Context, req *fetcherv1.FetchRequest) (*fetcherv1.FetchResponse, error) {
+	q := query{url: req.GetUrl(), extract: req.GetExtractType(), offset: int(req.GetOffset()), maxChars: defaultMaxChars}
+	if req.MaxChars != nil {
+		q.maxChars = int(req.GetMaxChars())
+	}
+	return s.fetch(ctx, q)
+}
+
+// query is one fetch, from whichever side it came.
+type query struct {
+	url, extract     string
+	offset, maxChars int
+}
+
+var errBusy = rpcerr.New(codes.ResourceExhausted, "FETCHER_BUSY", "%d fetches are running; try again shortly", maxFetches).
+	WithRetry(time.Second)
+
+// fetch gets and reads one page. Its errors are *rpcerr.Error.
+func (s *Service) fetch(ctx context.Context, q query) (_ *fetcherv1.FetchResponse, err error) {
+	select {
+	case s.fetches <- struct{}{}:
+		defer func() { <-s.fetches }()
+	default:
+		return nil, errBusy
+	}
+	ctx, span := s.tracer.Start(ctx, "fetch", trace.WithSpanKind(trace.SpanKindClient))
+	defer func() {
+		if err != nil {
+			span.SetStatus(otelcodes.Error, rpcerr.Reason(err))
+		}
+		span.End()
+	}()
+	got, err := s.client.Get(ctx, httpfetch.Request{URL: q.url})
+	if err != nil {
+		return nil, s.failed(ctx, span, err)
+	}
+	final, err := url.Parse(got.FinalURL)
+	if err != nil {
+		return nil, rpcerr.New(codes.Unavailable, "BAD_RESPONSE", "the answer has no readable address").WithCause(err)
+	}
+	span.SetAttributes(
+		attribute.String("server.address", final.Host),
+		attribute.Int("http.response.status_code", got.Status),
+		attribute.Int("http.response.body.size", int(got.RawBytes)),
+		attribute.Int("http.request.resend_count", got.Attempts-1),
+	)
+	select {
+	case s.workers <- struct{}{}:
+		defer func() { <-s.workers }()
+	case <-ctx.Done():
+		return nil, rpcerr.From(ctx.Err()).Err()
+	}
+	return respond(q, got, final)
+}
+
+// failed logs and shapes a fetch without an answer.
+func (s *Service) failed(ctx context.Context, span trace.Span, err error) error {
+	var f *httpfetch.Error
+	if !errors.As(err, &f) {
+		return err
+	}
+	span.SetAttributes(attribute.String("server.address", f.Host), attribute.String("error.type", string(f.Kind)))
+	if f.Kind != httpfetch.KindCancelled {
+		s.log.InfoContext(ctx, "fetch failed", "host", f.Host, "kind", string(f.Kind), "reason", f.Reason,
+			"attempts", f.Attempts, "redirects", f.Redirects)
+	}
+	return shape(f)
+}
