@@ -25,7 +25,7 @@ const (
 		der die das den dem des ein eine einer und oder ist sind von zu mit auf im am für wie was wer wo
 		le la les un une des du de et ou est sont en au aux avec pour par sur dans que qui
 		el los las una unos y o es son con por para del al como que`
-	stopPairs = `如何 怎么 怎样 什么 为什 哪些 哪个 哪里 多少 是否 可以 一个 我们 他们 你们 这个 那个 以及 或者 没有 不是 就是 的是 是什 么是 是不 有什 有哪 
+	stopPairs = `的 是 在 了 和 有 我 你 他 不 这 那 の に は を が と で も 如何 怎么 怎样 什么 为什 哪些 哪个 哪里 多少 是否 可以 一个 我们 他们 你们 这个 那个 以及 或者 没有 不是 就是 的是 是什 么是 是不 有什 有哪 
 		です ます した して する ある いる こと から まで とは 方法`
 )
 
@@ -45,7 +45,7 @@ const minAlone = 3
 func distinctive(query string) []string {
 	plain := excluded.ReplaceAllString(operator.ReplaceAllString(query, " "), " ")
 	var words []string
-	for w := range split(plain) {
+	for w := range split(plain, false) {
 		if !stops[w] {
 			words = append(words, w)
 		}
@@ -64,7 +64,7 @@ type terms struct {
 }
 
 func termsOf(text string) terms {
-	t := terms{set: split(text)}
+	t := terms{set: split(text, true)}
 	for w := range t.set {
 		t.sorted = append(t.sorted, w)
 	}
@@ -98,8 +98,9 @@ func (t terms) has(word string) bool {
 }
 
 // split gives the words of a text: runs of letters and digits, and for scripts
-// without spaces every pair of neighbours.
-func split(text string) map[string]bool {
+// without spaces every pair of neighbours; on wish each character of those
+// scripts too, for queries that have one standing alone.
+func split(text string, singles bool) map[string]bool {
 	set := map[string]bool{}
 	text = strings.ToLower(norm.NFKC.String(text))
 	var run []rune
@@ -125,6 +126,9 @@ func split(text string) map[string]bool {
 			flush()
 		}
 		run = append(run, r)
+		if singles && wide(r) {
+			set[string(r)] = true
+		}
 	}
 	flush()
 	return set

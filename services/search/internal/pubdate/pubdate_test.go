@@ -1,0 +1,57 @@
+package pubdate
+
+import (
+	"testing"
+	"time"
+)
+
+var now = time.Date(2025, 12, 1, 12, 30, 0, 0, time.UTC)
+
+func TestParse(t *testing.T) {
+	cases := map[string]string{
+		"Jul 12, 2025": "2025-07-12T00:00:00Z", "July 12, 2025": "2025-07-12T00:00:00Z", "12 Jul 2025": "2025-07-12T00:00:00Z",
+		"2025年5月25日": "2025-05-25T00:00:00Z", "18.03.2013": "2013-03-18T00:00:00Z", "2025-3-1": "2025-03-01T00:00:00Z",
+		"2026-04-14T00:00:00.0000000": "2026-04-14T00:00:00Z", "2025-07-12T10:00:00+02:00": "2025-07-12T08:00:00Z",
+		"3 days ago": "2025-11-28T00:00:00Z", "1 day ago": "2025-11-30T00:00:00Z", "1 天前": "2025-11-30T00:00:00Z",
+		"2 小时之前": "2025-12-01T10:30:00Z", "5 hours ago": "2025-12-01T07:30:00Z", "1 year ago": "2024-12-01T00:00:00Z",
+		"": "", "yesterday": "", "05/06/2025": "", "Feb 30, 2025": "", "0001-1-1": "", "9999 days ago": "", "25 roses": "",
+	}
+	for printed, want := range cases {
+		if got := Parse(printed, now); got != want {
+			t.Errorf("%q gives %q, want %q", printed, got, want)
+		}
+	}
+	if got := Parse("3 days ago", time.Time{}); got != "" {
+		t.Errorf("an age without a now gives %q", got)
+	}
+}
+
+func TestSplitPrefix(t *testing.T) {
+	cases := []struct{ snippet, date, rest string }{
+		{"Jul 12, 2025· JavaScript can read", "2025-07-12T00:00:00Z", "JavaScript can read"},
+		{"2025年5月25日 · 龙井", "2025-05-25T00:00:00Z", "龙井"},
+		{"Tea · coffee · water", "", "Tea · coffee · water"},
+		{"A long beginning of a sentence that mentions · a dot", "", "A long beginning of a sentence that mentions · a dot"},
+		{"", "", ""},
+	}
+	for _, c := range cases {
+		if date, rest := SplitPrefix(c.snippet, now); date != c.date || rest != c.rest {
+			t.Errorf("%q gives %q and %q, want %q and %q", c.snippet, date, rest, c.date, c.rest)
+		}
+	}
+	if date, rest := SplitPrefix("3 days ago · Tea", time.Time{}); date != "" || rest != "Tea" {
+		t.Errorf("an age without a now gives %q and %q", date, rest)
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add("3 days ago")
+	f.Add("2025年5月25日")
+	f.Fuzz(func(t *testing.T, printed string) {
+		if got := Parse(printed, now); got != "" {
+			if _, err := time.Parse(time.RFC3339, got); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+}

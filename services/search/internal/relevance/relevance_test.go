@@ -1,0 +1,74 @@
+package relevance
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/nanoclaw/nanoclaw/services/search/internal/adapter"
+)
+
+func rows(titles ...string) []adapter.Result {
+	var out []adapter.Result
+	for _, t := range titles {
+		out = append(out, adapter.Result{Title: t, URL: "https://example.com/"})
+	}
+	return out
+}
+
+func TestRowsOfOtherQueriesAreTold(t *testing.T) {
+	shoes := rows("Best running shoes", "Weather in Oslo", "How to tie a tie", "Cheap flights", "Bank login",
+		"Football scores", "Pizza near me", "Translate text", "Free games", "Movie times")
+	cases := []struct {
+		name  string
+		query string
+		rows  []adapter.Result
+		kept  int
+		decoy bool
+	}{
+		{"own rows stay", "rust ownership", rows("Ownership in Rust", "The Rust book", "Learn rust"), 3, false},
+		{"another form of the word counts", "javascript tutorials", rows("JavaScript Tutorial", "A tutorial"), 2, false},
+		{"strangers are a decoy", "chokidar file watcher", shoes, 0, true},
+		{"stop words alone do not make a match", "how to use chokidar", rows("How to tie a tie", "How to cook", "What to do", "How to sing"), 0, true},
+		{"one row of ten keeps that row", "oslo fjord ferry", shoes, 1, false},
+		{"three rows of ten keep all", "oslo pizza flights", shoes, 10, false},
+		{"a word in the address counts", "chokidar", []adapter.Result{{Title: "npm", URL: "https://example.com/package/chokidar-cli"}}, 1, false},
+		{"a percent-encoded word in the address counts", "茶道", []adapter.Result{{Title: "x", URL: "https://example.com/%E8%8C%B6%E9%81%93"}}, 1, false},
+		{"Chinese is compared in pairs", "龙井茶产地", rows("西湖龙井的历史", "绿茶产地排行"), 2, false},
+		{"Chinese strangers are a decoy", "龙井茶产地", rows("奥斯陆天气", "跑步鞋推荐", "如何打领带"), 0, true},
+		{"Chinese question words do not count", "如何学习乌尔都语", rows("如何打领带", "如何做饭", "如何跑步"), 0, true},
+		{"full width and case fold", "ＲＵＳＴ", rows("rust"), 1, false},
+		{"operators alone are not judged", "site:example.com", shoes, 10, false},
+		{"an operator's value is no word", "site:oslo.example chokidar", shoes, 0, true},
+		{"an excluded word is no word", "chokidar -oslo", shoes, 0, true},
+		{"two letters alone are not judged", "go", shoes, 10, false},
+		{"two letters among others are", "go chokidar", shoes, 0, true},
+		{"one Chinese character is judged", "茶", rows("茶的历史"), 1, false},
+		{"stop words alone are not judged", "what is it", shoes, 10, false},
+		{"no rows are no decoy", "rust", nil, 0, false},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			v := Judge(c.query, c.rows)
+			if v.Decoy != c.decoy || len(v.Kept) != c.kept {
+				t.Errorf("decoy %t with %d rows kept, want %t with %d (share %.2f, words %v)",
+					v.Decoy, len(v.Kept), c.decoy, c.kept, v.Share, distinctive(c.query))
+			}
+		})
+	}
+}
+
+func FuzzJudge(f *testing.F) {
+	f.Add("rust ownership", "Ownership")
+	f.Add("site:x 茶道 !g -a", "茶 ー テスト")
+	f.Fuzz(func(t *testing.T, query, text string) {
+		in := rows(text, query)
+		v := Judge(query, in)
+		if v.Share < 0 || v.Share > 1 || len(v.Kept) > len(in) || v.Decoy && len(v.Kept) > 0 {
+			t.Fatalf("%+v", v)
+		}
+		// A row that is the query itself always matches.
+		if words := distinctive(query); len(words) > 0 && !strings.ContainsAny(query, ":-") && v.Share < 0.5 {
+			t.Fatalf("%q does not match itself (words %q)", query, words)
+		}
+	})
+}
