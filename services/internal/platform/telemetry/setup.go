@@ -143,14 +143,20 @@ func Setup(ctx context.Context, cfg Config) (shutdown func(context.Context) erro
 	if err != nil {
 		return nil, nil, err
 	}
-	tracers, err := newTracers(ctx, cfg, about)
+	exporter, err := newExporter(ctx, cfg)
 	if err != nil {
 		return nil, nil, errors.Join(err, meters.Shutdown(ctx))
 	}
+	tracers := newTracers(cfg, about, exporter)
 	restore := setGlobals(tracers, meters, cfg.Logger)
 	return func(ctx context.Context) error {
 		restore()
-		if err := errors.Join(tracers.Shutdown(ctx), ignoreSecond(meters.Shutdown(ctx))); err != nil {
+		errs := []error{tracers.Shutdown(ctx), ignoreSecond(meters.Shutdown(ctx))}
+		if exporter != nil {
+			// A tracer provider that runs out of time leaves its exporter trying.
+			errs = append(errs, exporter.Shutdown(ctx))
+		}
+		if err := errors.Join(errs...); err != nil {
 			return fmt.Errorf("telemetry: send what is left: %w", err)
 		}
 		return nil
@@ -179,30 +185,38 @@ func newMetrics(about *resource.Resource) (*sdkmetric.MeterProvider, http.Handle
 	return provider, promhttp.HandlerFor(registry, promhttp.HandlerOpts{EnableOpenMetrics: true}), nil
 }
 
-func newTracers(ctx context.Context, cfg Config, about *resource.Resource) (*sdktrace.TracerProvider, error) {
-	opts := []sdktrace.TracerProviderOption{sdktrace.WithResource(about)}
+// newExporter is the configured exporter, nil for none.
+func newExporter(ctx context.Context, cfg Config) (sdktrace.SpanExporter, error) {
 	switch cfg.Exporter {
 	case ExporterStdout:
 		exporter, err := stdouttrace.New(stdouttrace.WithWriter(cfg.Writer))
 		if err != nil {
 			return nil, fmt.Errorf("telemetry: stdout exporter: %w", err)
 		}
-		opts = append(opts, sdktrace.WithBatcher(exporter))
+		return exporter, nil
 	case ExporterOTLP:
 		exporter, err := otlptracegrpc.New(ctx, otlptracegrpc.WithEndpointURL(cfg.OTLPEndpoint))
 		if err != nil {
 			return nil, fmt.Errorf("telemetry: OTLP exporter to %s: %w", cfg.OTLPEndpoint, err)
 		}
+		return exporter, nil
+	}
+	return nil, nil
+}
+
+func newTracers(cfg Config, about *resource.Resource, exporter sdktrace.SpanExporter) *sdktrace.TracerProvider {
+	opts := []sdktrace.TracerProviderOption{sdktrace.WithResource(about)}
+	sampler := sdktrace.NeverSample() // spans still have ids
+	if exporter != nil {
 		opts = append(opts, sdktrace.WithBatcher(exporter))
 	}
 	if cfg.SpanExporter != nil {
 		opts = append(opts, sdktrace.WithSyncer(cfg.SpanExporter))
 	}
-	sampler := sdktrace.NeverSample() // spans still have ids
-	if cfg.Exporter != ExporterNone || cfg.SpanExporter != nil {
+	if exporter != nil || cfg.SpanExporter != nil {
 		sampler = sdktrace.ParentBased(sdktrace.TraceIDRatioBased(cfg.SampleRatio))
 	}
-	return sdktrace.NewTracerProvider(append(opts, sdktrace.WithSampler(sampler))...), nil
+	return sdktrace.NewTracerProvider(append(opts, sdktrace.WithSampler(sampler))...)
 }
 
 func setGlobals(tracers *sdktrace.TracerProvider, meters *sdkmetric.MeterProvider, log *slog.Logger) (restore func()) {
