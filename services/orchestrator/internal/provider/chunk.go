@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"strconv"
+	"unicode/utf8"
 )
 
 // chunk is one frame of an answer, read tolerantly: a member of an unexpected
@@ -129,14 +130,21 @@ type text string
 func (t *text) UnmarshalJSON(raw []byte) error {
 	switch {
 	case len(raw) > 0 && raw[0] == '"':
-		var s string
-		if json.Unmarshal(raw, &s) == nil {
-			*t = text(s)
-		}
+		*t = text(unquote(raw))
 	case len(raw) > 0 && (raw[0] == '-' || raw[0] >= '0' && raw[0] <= '9'):
 		*t = text(raw)
 	}
 	return nil
+}
+
+// unquote decodes a JSON string; most have no escapes and need no decoder.
+func unquote(raw []byte) string {
+	if bytes.IndexByte(raw, '\\') < 0 && utf8.Valid(raw) && len(raw) >= 2 {
+		return string(raw[1 : len(raw)-1])
+	}
+	var s string
+	_ = json.Unmarshal(raw, &s)
+	return s
 }
 
 // number is an integer member that may come as a float or as a string.
@@ -187,7 +195,8 @@ type content struct {
 
 func (c *content) UnmarshalJSON(raw []byte) error {
 	if len(raw) > 0 && raw[0] == '"' {
-		return json.Unmarshal(raw, &c.text)
+		c.text = unquote(raw)
+		return nil
 	}
 	var parts []struct {
 		Text     text            `json:"text"`

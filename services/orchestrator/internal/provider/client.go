@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	openai "github.com/sashabaranov/go-openai"
+
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/config"
 )
 
 // Client is one model at one endpoint. It is safe for concurrent use.
@@ -34,8 +36,9 @@ func New(cfg Config) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("model %q: %w", cfg.Model, err)
 	}
-	cfg.APIKey = strings.TrimSpace(cfg.APIKey)
-	if strings.ContainsFunc(cfg.APIKey, func(r rune) bool { return r <= ' ' || r >= 0x7F }) {
+	key := strings.TrimSpace(cfg.APIKey.Reveal())
+	cfg.APIKey = config.Secret(key)
+	if strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r >= 0x7F }) {
 		return nil, fmt.Errorf("model %q: api_key holds white space or characters outside ASCII: it was not copied cleanly", cfg.Model)
 	}
 	c := &Client{cfg: cfg, endpoint: endpoint, transport: cfg.HTTPTransport}
@@ -45,14 +48,14 @@ func New(cfg Config) (*Client, error) {
 	}
 	c.explain = explainer{
 		model: cfg.Model, url: displayURL(endpoint.String()),
-		hasKey: cfg.APIKey != "" || len(cfg.Headers) > 0, redact: newRedactor(secretsOf(cfg, endpoint)...),
+		hasKey: key != "" || len(cfg.Headers) > 0, redact: newRedactor(secretsOf(cfg, endpoint)...),
 	}
 	return c, nil
 }
 
 // secretsOf lists every value of cfg that must never be shown.
 func secretsOf(cfg Config, endpoint *url.URL) []string {
-	secrets := []string{cfg.APIKey}
+	secrets := []string{cfg.APIKey.Reveal()}
 	for _, v := range cfg.Headers {
 		secrets = append(secrets, v)
 	}
@@ -65,6 +68,12 @@ func secretsOf(cfg Config, endpoint *url.URL) []string {
 // Endpoint returns the address that is called, without its query.
 func (c *Client) Endpoint() string { return c.explain.url }
 
+// String describes the client without its secrets.
+func (c *Client) String() string { return c.cfg.String() }
+
+// GoString is String, so that %#v shows no secret either.
+func (c *Client) GoString() string { return "provider.Client{" + c.String() + "}" }
+
 // Close drops idle connections. Calls in flight go on.
 func (c *Client) Close() {
 	if c.own != nil {
@@ -75,7 +84,7 @@ func (c *Client) Close() {
 // Stream makes one attempt at the call; see Streamer.
 func (c *Client) Stream(ctx context.Context, req Request, yield func(Delta) error) (Response, error) {
 	x := &exchange{client: c, req: req}
-	cfg := openai.DefaultConfig(c.cfg.APIKey)
+	cfg := openai.DefaultConfig(c.cfg.APIKey.Reveal())
 	cfg.BaseURL = strings.TrimSuffix(c.explain.url, completionsPath)
 	cfg.HTTPClient = x
 

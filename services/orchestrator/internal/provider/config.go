@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"net/http"
 	"time"
+
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/config"
 )
 
 // Defaults of Config.
@@ -34,7 +36,7 @@ type Config struct {
 	APIURL string
 	// APIKey is sent as a bearer token; empty sends none (local servers).
 	// It appears in no error, log or String.
-	APIKey string
+	APIKey config.Secret
 	// Headers are sent with every request and win over our own.
 	Headers map[string]string
 

@@ -67,9 +67,12 @@ func TestAWrongConfigurationNamesWhatToCorrect(t *testing.T) {
 
 func TestAConfigurationIsPrintedWithoutItsKey(t *testing.T) {
 	c := Config{Model: "m", APIURL: "https://a.example/v1?key=secret-value-1", APIKey: "secret-value-1", Headers: map[string]string{"Api-Key": "secret-value-1"}}
-	for _, verb := range []string{"%v", "%+v", "%#v", "%s"} {
-		if s := fmt.Sprintf(verb, c); strings.Contains(s, "secret") || !strings.Contains(s, "a.example") {
-			t.Errorf("%s prints %s", verb, s)
+	client := newTestClient(t, c)
+	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q"} {
+		for _, v := range []any{c, &c, client} {
+			if s := fmt.Sprintf(verb, v); strings.Contains(s, "secret") || !strings.Contains(s, "a.example") {
+				t.Errorf("%s of %T prints %s", verb, v, s)
+			}
 		}
 	}
 }

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/config"
 )
 
 const secretKey = "sk-secret-0123456789abcdef"
@@ -69,7 +71,7 @@ func TestEveryRefusalIsExplained(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			c := serve(t, Config{APIKey: tt.key}, func(w http.ResponseWriter, _ *http.Request) {
+			c := serve(t, Config{APIKey: config.Secret(tt.key)}, func(w http.ResponseWriter, _ *http.Request) {
 				for k, v := range tt.header {
 					w.Header().Set(k, v)
 				}

@@ -32,8 +32,9 @@ type eventReader struct {
 	data    []byte
 	name    string
 	hasData bool
-	strange bool // a line was no field of the format
-	skipLF  bool // the last line ended in CR: a LF that follows belongs to it
+	err     error // a failure that was held back behind an event; it is final
+	strange bool  // a line was no field of the format
+	skipLF  bool  // the last line ended in CR: a LF that follows belongs to it
 }
 
 func newEventReader(r io.Reader, maxLine, maxEvent int) *eventReader {
@@ -43,6 +44,9 @@ func newEventReader(r io.Reader, maxLine, maxEvent int) *eventReader {
 // next returns the next event that has data. At the end of the input, and when
 // the input fails, it delivers what it has first and the error after that.
 func (e *eventReader) next() (event, error) {
+	if e.err != nil {
+		return event{}, e.err
+	}
 	e.name, e.data, e.hasData = "", e.data[:0], false
 	for {
 		line, err := e.readLine()
@@ -52,6 +56,7 @@ func (e *eventReader) next() (event, error) {
 			}
 		}
 		if e.hasData && (err != nil || len(line) == 0) {
+			e.err = err
 			return event{e.name, e.data}, nil
 		}
 		if err != nil {

@@ -99,6 +99,16 @@ func TestLinesAndEventsAreBounded(t *testing.T) {
 	}
 }
 
+func TestAfterAFailureNothingMoreIsRead(t *testing.T) {
+	in := "data: a\n" + strings.Repeat("x", 200) + "\n\ndata: b\n\n"
+	for name, r := range map[string]io.Reader{"whole": strings.NewReader(in), "byte by byte": iotest.OneByteReader(strings.NewReader(in))} {
+		got, err := events(r, 100, 100)
+		if diff := cmp.Diff([]string{"|a"}, got); diff != "" || !errors.Is(err, errTooLarge) {
+			t.Errorf("%s: error %v (-want +got):\n%s", name, err, diff)
+		}
+	}
+}
+
 func FuzzEvents(f *testing.F) {
 	for _, s := range []string{"data: a\n\n", "\xEF\xBB\xBFevent: e\r\ndata:a\rdata: b\n\n", ": c\n\n{\"error\":1}", "data\n\n\ndata: [DONE]"} {
 		f.Add([]byte(s))
