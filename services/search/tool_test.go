@@ -1,0 +1,175 @@
+package search
+
+import (
+	"context"
+	"encoding/json"
+	"net"
+	"slices"
+	"strings"
+	"testing"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/test/bufconn"
+
+	toolv1 "github.com/nanoclaw/nanoclaw/gen/go/nanoclaw/tool/v1"
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/auth"
+	"github.com/nanoclaw/nanoclaw/services/search/internal/outcome"
+	"github.com/nanoclaw/nanoclaw/services/toolkit"
+)
+
+// asUser is the stream a handler sees when the user ann calls.
+type asUser struct{ grpc.ServerStream }
+
+func (s asUser) Context() context.Context {
+	return auth.NewContext(s.ServerStream.Context(), auth.UserPrincipal("ann", "tools"))
+}
+
+// provider serves s over gRPC to ann.
+func provider(t *testing.T, s *Service) toolv1.ToolProviderServiceClient {
+	t.Helper()
+	server := grpc.NewServer(grpc.StreamInterceptor(func(srv any, ss grpc.ServerStream, _ *grpc.StreamServerInfo, h grpc.StreamHandler) error {
+		return h(srv, asUser{ss})
+	}))
+	s.Register(server)
+	lis := bufconn.Listen(1 << 20)
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(lis) }()
+	conn, err := grpc.NewClient("passthrough:///search", grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return lis.DialContext(ctx) }))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = conn.Close()
+		server.Stop()
+		if err := <-served; err != nil {
+			t.Error(err)
+		}
+	})
+	return toolv1.NewToolProviderServiceClient(conn)
+}
+
+func call(t *testing.T, c toolv1.ToolProviderServiceClient, args string) toolkit.Outcome {
+	t.Helper()
+	out, err := toolkit.Invoke(t.Context(), c, &toolv1.CallToolRequest{Name: ToolName, ArgumentsJson: args}, toolkit.InvokeOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func TestTheToolTellsItsClassesAndLimits(t *testing.T) {
+	s := start(t, func(c *Config) { c.Bing = engineAt(t, unasked(t)) })
+	list, err := provider(t, s).ListTools(t.Context(), &toolv1.ListToolsRequest{})
+	if err != nil || len(list.GetTools()) != 1 {
+		t.Fatalf("%v (%v)", list, err)
+	}
+	tool := list.Tools[0]
+	if tool.Name != "web_search" || tool.Effect != "pure" || tool.Sink != "read" || !tool.OutputUntrusted || tool.ResultKind != "web" || tool.Polling {
+		t.Errorf("classes of %v", tool)
+	}
+	if d := tool.DefaultTimeout.AsDuration(); d != toolTimeout {
+		t.Errorf("timeout %s", d)
+	}
+	schema := tool.Parameters.AsMap()
+	properties := schema["properties"].(map[string]any)
+	count := properties["max_results"].(map[string]any)
+	if count["default"] != 5.0 || count["minimum"] != 1.0 || count["maximum"] != 10.0 {
+		t.Errorf("max_results is %v", count)
+	}
+	if query := properties["query"].(map[string]any); query["minLength"] != 2.0 || query["maxLength"] != 400.0 {
+		t.Errorf("query is %v", query)
+	}
+	if required := schema["required"].([]any); !slices.Equal(required, []any{"query"}) {
+		t.Errorf("required are %v", required)
+	}
+}
+
+func TestTheToolAnswersInItsShape(t *testing.T) {
+	s := start(t, func(c *Config) {
+		c.Bing = engineAt(t, says(200, bingPage("tea", "https://Tea.example/1", "https://tea.example/2", "https://leaf.example/")))
+	})
+	out := call(t, provider(t, s), `{"query":"tea","max_results":3}`)
+	if out.IsError || !slices.Equal(out.Origins, []string{"web_search:tea.example", "web_search:leaf.example"}) {
+		t.Errorf("error %t, origins %v", out.IsError, out.Origins)
+	}
+	var got map[string]any
+	if err := json.Unmarshal([]byte(out.ContentJSON), &got); err != nil {
+		t.Fatal(err)
+	}
+	if got["success"] != true || got["outcome"] != "OK" || !strings.HasPrefix(got["markdown"].(string), "Results from bing") {
+		t.Errorf("got %v", got)
+	}
+	first := got["results"].([]any)[0].(map[string]any)
+	want := map[string]string{"title": "tea 1", "url": "https://Tea.example/1", "snippet": "About tea.", "source": "bing", "published_at": "2025-07-12T00:00:00Z"}
+	if len(first) != len(want) {
+		t.Errorf("a result has %v", first)
+	}
+	for k, v := range want {
+		if first[k] != v {
+			t.Errorf("%s is %v, want %s", k, first[k], v)
+		}
+	}
+}
+
+func TestAnEmptyAnswerIsNoErrorAndHasNoNull(t *testing.T) {
+	s := start(t, func(c *Config) { c.Bing = engineAt(t, says(200, nothingPage)) })
+	out := call(t, provider(t, s), `{"query":"tea"}`)
+	if out.IsError || !strings.Contains(out.ContentJSON, `"results":[]`) || !strings.Contains(out.ContentJSON, `"outcome":"EMPTY_VERIFIED"`) {
+		t.Errorf("error %t: %s", out.IsError, out.ContentJSON)
+	}
+}
+
+func TestFailuresAreWordsForTheModel(t *testing.T) {
+	cases := []struct {
+		name      string
+		status    int
+		page      string
+		args      string
+		reason    outcome.Code
+		retryable bool
+	}{
+		{"blocked", 200, challengePage, `{"query":"tea"}`, outcome.Challenge, true},
+		{"a new layout", 200, `<p>tea`, `{"query":"tea"}`, outcome.LayoutUnrecognised, true},
+		{"too many", 429, "", `{"query":"tea"}`, outcome.RateLimited, true},
+		{"a refused key", 401, "", `{"query":"tea"}`, outcome.AuthFailed, false},
+		{"both domain lists", 200, "", `{"query":"tea","allowed_domains":["a.com"],"blocked_domains":["b.com"]}`, "INVALID_ARGUMENT", false},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			s := start(t, func(cfg *Config) {
+				cfg.Adapter = "bing"
+				cfg.Bing = engineAt(t, says(c.status, c.page))
+			})
+			out := call(t, provider(t, s), c.args)
+			var got struct {
+				Success bool
+				Error   struct {
+					Reason, Message string
+					Retryable       bool
+				}
+			}
+			if err := json.Unmarshal([]byte(out.ContentJSON), &got); err != nil {
+				t.Fatal(err)
+			}
+			if !out.IsError || got.Success || got.Error.Reason != string(c.reason) || got.Error.Retryable != c.retryable {
+				t.Errorf("error %t: %s", out.IsError, out.ContentJSON)
+			}
+			if strings.Contains(got.Error.Message, outcome.EmptyVerified.Words()) {
+				t.Errorf("reads like an empty answer: %s", got.Error.Message)
+			}
+			if c.reason != "INVALID_ARGUMENT" && !strings.Contains(got.Error.Message, "do not conclude") {
+				t.Errorf("leaves room for a wrong conclusion: %s", got.Error.Message)
+			}
+		})
+	}
+}
+
+func TestACountOutOfRangeIsClampedWithANote(t *testing.T) {
+	s := start(t, func(c *Config) { c.Bing = engineAt(t, says(200, bingPage("tea", "https://tea.example/"))) })
+	out := call(t, provider(t, s), `{"query":"tea","max_results":50}`)
+	if out.IsError || !strings.Contains(out.ContentJSON, "Note on the arguments: ") {
+		t.Errorf("error %t: %s", out.IsError, out.ContentJSON)
+	}
+}
