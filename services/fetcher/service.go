@@ -127,7 +127,7 @@ func (s *Service) fetch(ctx context.Context, q query) (_ *fetcherv1.FetchRespons
 		return nil, rpcerr.New(codes.Unavailable, "BAD_RESPONSE", "the answer has no readable address").WithCause(err)
 	}
 	span.SetAttributes(
-		attribute.String("server.address", final.Host),
+		attribute.String("server.address", final.Hostname()),
 		attribute.Int("http.response.status_code", got.Status),
 		attribute.Int("http.response.body.size", int(got.RawBytes)),
 		attribute.Int("http.request.resend_count", got.Attempts-1),
@@ -136,7 +136,8 @@ func (s *Service) fetch(ctx context.Context, q query) (_ *fetcherv1.FetchRespons
 	case s.workers <- struct{}{}:
 		defer func() { <-s.workers }()
 	case <-ctx.Done():
-		return nil, rpcerr.From(ctx.Err()).Err()
+		return nil, shape(&httpfetch.Error{Kind: httpfetch.KindTimeout, Host: final.Host, Err: ctx.Err(), Retryable: true,
+			Message: "the page came, but could not be read in time; try again"})
 	}
 	return respond(q, got, final)
 }

@@ -104,6 +104,9 @@ func (s *Service) fetchPage(ctx context.Context, call *toolkit.Call, in fetchPag
 	if note != "" {
 		got.Warnings = append(got.Warnings, note)
 	}
+	for _, change := range call.Changes {
+		got.Warnings = append(got.Warnings, "arguments: "+change)
+	}
 	raw, err := marshalPlain(toolOut(in, got))
 	if err != nil {
 		return toolkit.Result{}, err

@@ -99,10 +99,10 @@ func headerLabel(contentType string) string {
 	return labelAfter(contentType, "charset")
 }
 
-// labelAfter finds key=label in free text.
+// labelAfter finds key=label in free text; key is in small letters.
 func labelAfter(s, key string) string {
 	for {
-		i := strings.Index(strings.ToLower(s), key)
+		i := indexFold(s, key)
 		if i < 0 {
 			return ""
 		}

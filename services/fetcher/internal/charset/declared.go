@@ -25,8 +25,8 @@ func declared(body []byte) string {
 			return readable(name)
 		}
 	}
-	if !containsFold(head, "charset") {
-		return ""
+	if indexFold(head, "charset") < 0 {
+		return "" // only a page that has the word needs the tokenizer
 	}
 	z := html.NewTokenizer(bytes.NewReader(head))
 	for {
@@ -73,18 +73,18 @@ func readable(name string) string {
 	return name
 }
 
-// containsFold looks for an ASCII word in any letter case. Only one that is
-// there needs the tokenizer.
-func containsFold(b []byte, word string) bool {
-	for len(b) >= len(word) {
-		i := bytes.IndexAny(b, word[:1]+strings.ToUpper(word[:1]))
-		if i < 0 || len(b)-i < len(word) {
-			return false
+// indexFold finds a word of small ASCII letters in any letter case; -1 when it
+// is not there. Folding the text itself would move the places of what is not
+// ASCII.
+func indexFold[T string | []byte](text T, word string) int {
+next:
+	for i := 0; i+len(word) <= len(text); i++ {
+		for j := range len(word) {
+			if text[i+j]|0x20 != word[j] {
+				continue next
+			}
 		}
-		if strings.EqualFold(string(b[i:i+len(word)]), word) {
-			return true
-		}
-		b = b[i+1:]
+		return i
 	}
-	return false
+	return -1
 }
