@@ -10,7 +10,8 @@ import (
 	"google.golang.org/grpc/metadata"
 )
 
-// Headers that every answer carries.
+// Metadata that every answer carries: as headers, or in the trailers of a unary
+// call that failed.
 const (
 	// HeaderRequestID is also read from requests: 1 to 64 characters of
 	// A-Z a-z 0-9 . _ -; anything else is replaced.
@@ -49,17 +50,30 @@ func WithRequestID(ctx context.Context, id string) context.Context {
 	return context.WithValue(ctx, callKey{}, &call{requestID: id})
 }
 
-func requestID(ctx context.Context, _ method) (context.Context, func(error) error, error) {
+func requestID(ctx context.Context, m method) (context.Context, func(error) error, error) {
 	var given string
 	if values := metadata.ValueFromIncomingContext(ctx, HeaderRequestID); len(values) == 1 {
 		given = values[0]
 	}
 	ctx = WithRequestID(ctx, given)
-	header := metadata.Pairs(HeaderRequestID, RequestID(ctx))
+	ids := metadata.Pairs(HeaderRequestID, RequestID(ctx))
 	if span := trace.SpanContextFromContext(ctx); span.HasTraceID() {
-		header.Set(HeaderTraceID, span.TraceID().String())
+		ids.Set(HeaderTraceID, span.TraceID().String())
 	}
-	// The error means that there is no one to tell: the stream is gone.
-	_ = grpc.SetHeader(ctx, header)
-	return ctx, nil, nil
+	// The errors of SetHeader and SetTrailer mean that there is no one to tell:
+	// the stream is gone.
+	if m.stream {
+		_ = grpc.SetHeader(ctx, ids)
+		return ctx, nil, nil
+	}
+	return ctx, func(err error) error {
+		// A failure must go out as trailers alone: headers commit a call, and a
+		// client does not retry a committed one (gRFC A6).
+		if err != nil {
+			_ = grpc.SetTrailer(ctx, ids)
+		} else {
+			_ = grpc.SetHeader(ctx, ids)
+		}
+		return err
+	}, nil
 }

@@ -45,7 +45,7 @@ func (v *requestValidator) warm(messages []protoreflect.MessageDescriptor) error
 	if err != nil {
 		return fmt.Errorf("compile validation rules: %w", err)
 	}
-	for _, m := range messages {
+	for _, m := range withNested(messages) {
 		// New keeps what does not compile to itself until the message comes.
 		err := compiled.Validate(dynamicpb.NewMessage(m))
 		var broken *protovalidate.CompilationError
@@ -55,6 +55,27 @@ func (v *requestValidator) warm(messages []protoreflect.MessageDescriptor) error
 	}
 	v.current.Store(&compiled)
 	return nil
+}
+
+// withNested adds the messages of fields, at any depth.
+func withNested(messages []protoreflect.MessageDescriptor) []protoreflect.MessageDescriptor {
+	seen := make(map[protoreflect.FullName]bool)
+	var all []protoreflect.MessageDescriptor
+	var add func(protoreflect.MessageDescriptor)
+	add = func(m protoreflect.MessageDescriptor) {
+		if m == nil || seen[m.FullName()] {
+			return
+		}
+		seen[m.FullName()] = true
+		all = append(all, m)
+		for i := range m.Fields().Len() {
+			add(m.Fields().Get(i).Message())
+		}
+	}
+	for _, m := range messages {
+		add(m)
+	}
+	return all
 }
 
 func (v *requestValidator) check(req any) error {
