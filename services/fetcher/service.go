@@ -17,14 +17,15 @@ import (
 
 	fetcherv1 "github.com/nanoclaw/nanoclaw/gen/go/nanoclaw/fetcher/v1"
 	"github.com/nanoclaw/nanoclaw/services/fetcher/internal/httpfetch"
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/netguard"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/rpcerr"
 	"github.com/nanoclaw/nanoclaw/services/toolkit"
 )
 
 // Deps is what the service needs of its surroundings.
 type Deps struct {
-	// Guard decides which addresses may be fetched: a *netguard.Guard.
-	Guard httpfetch.Guard
+	// Guard decides which addresses may be fetched; needed.
+	Guard *netguard.Guard
 	// Logger gets one line a failed fetch; nil means slog.Default().
 	Logger *slog.Logger
 }
