@@ -1,0 +1,181 @@
+package orchestrator
+
+import (
+	"fmt"
+	"net/url"
+	"regexp"
+	"slices"
+	"time"
+
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/config"
+	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/engine"
+)
+
+// defaultContextWindow is taken for a model that names none, in tokens.
+const defaultContextWindow = 128_000
+
+// DefaultModelID is the default model as long as the configuration names none.
+const DefaultModelID = "glm-5"
+
+// Config is what the orchestrator can be told.
+type Config struct {
+	// Models that can be asked. Empty: everything but answering works.
+	Models []ModelConfig `koanf:"models"`
+	// DefaultModel answers where no model is named. When it is not among the
+	// models and nobody chose it, the first model is taken.
+	DefaultModel string `koanf:"default_model"`
+	// Tools says which tools run and how.
+	Tools ToolsConfig `koanf:"tools"`
+	// Providers are tool providers of others.
+	Providers []ProviderConfig `koanf:"providers"`
+	// Runs bounds runs.
+	Runs RunsConfig `koanf:"runs"`
+}
+
+// ModelConfig is one model.
+type ModelConfig struct {
+	// ID by which requests and default_model name it.
+	ID string `koanf:"id"`
+	// Name for people; the id when empty.
+	Name string `koanf:"name"`
+	// Model is how the provider calls it; the id when empty.
+	Model string `koanf:"model"`
+	// APIURL is the base address of a chat-completions API.
+	APIURL string `koanf:"api_url"`
+	// APIKey is sent as a bearer token; empty for local servers.
+	APIKey config.Secret `koanf:"api_key"`
+	// ContextWindow in tokens.
+	ContextWindow int `koanf:"context_window"`
+	// Headers are sent with every request.
+	Headers map[string]string `koanf:"headers"`
+}
+
+// ToolsConfig is the policy for tools.
+type ToolsConfig struct {
+	// Enabled tools by name, "*" for all. Empty: all of our own that only read.
+	Enabled []string `koanf:"enabled"`
+	// AutoApprove names tools that write or run code without asking a person.
+	AutoApprove []string `koanf:"auto_approve"`
+	// MaxIterations is how many rounds of one run may call tools.
+	MaxIterations int `koanf:"max_iterations"`
+	// Timeouts by name of the tool, over what its provider says.
+	Timeouts map[string]time.Duration `koanf:"timeouts"`
+}
+
+// ProviderConfig is a tool provider of somebody else.
+type ProviderConfig struct {
+	// Name of the provider; its tools are <name>__<tool>.
+	Name string `koanf:"name"`
+	// Address of its gRPC server, host:port.
+	Address string `koanf:"address"`
+	// Tools lowers what is assumed of its tools, by the provider's own name of
+	// the tool: opaque, writing and untrusted.
+	Tools map[string]TrustConfig `koanf:"tools"`
+}
+
+// TrustConfig is what the operator vouches for.
+type TrustConfig struct {
+	Effect  string `koanf:"effect"`
+	Sink    string `koanf:"sink"`
+	Trusted bool   `koanf:"trusted"`
+}
+
+// RunsConfig bounds runs.
+type RunsConfig struct {
+	// MaxTokens of an answer.
+	MaxTokens int `koanf:"max_tokens"`
+	// Timeout of a run.
+	Timeout time.Duration `koanf:"timeout"`
+	// PerUser runs of a user go on at once; Queued more may wait.
+	PerUser int `koanf:"per_user"`
+	Queued  int `koanf:"queued"`
+	// PerProcess runs go on at once in one process.
+	PerProcess int `koanf:"per_process"`
+	// ParallelCalls of one answer are made at once.
+	ParallelCalls int `koanf:"parallel_calls"`
+}
+
+// DefaultConfig has the values of the design.
+func DefaultConfig() Config {
+	e := engine.DefaultConfig()
+	return Config{
+		DefaultModel: DefaultModelID,
+		Tools:        ToolsConfig{MaxIterations: e.MaxIterations},
+		Runs: RunsConfig{
+			MaxTokens: e.MaxTokens, Timeout: e.RunTimeout, PerUser: e.Limits.RunningPerUser, Queued: e.Limits.QueuedPerUser,
+			PerProcess: e.MaxRuns, ParallelCalls: e.ParallelCalls,
+		},
+	}
+}
+
+func (c Config) engine() engine.Config {
+	e := engine.DefaultConfig()
+	e.MaxIterations = c.Tools.MaxIterations
+	e.MaxTokens, e.RunTimeout, e.MaxRuns = c.Runs.MaxTokens, c.Runs.Timeout, c.Runs.PerProcess
+	e.Limits.RunningPerUser, e.Limits.QueuedPerUser, e.ParallelCalls = c.Runs.PerUser, c.Runs.Queued, c.Runs.ParallelCalls
+	return e
+}
+
+var providerName = regexp.MustCompile(`^[a-z][a-z0-9-]{0,30}$`)
+
+// Validate names the first setting that cannot be.
+func (c Config) Validate() error {
+	seen := map[string]bool{}
+	for i, m := range c.Models {
+		at := fmt.Sprintf("models[%d]", i)
+		switch u, err := url.Parse(m.APIURL); {
+		case m.ID == "":
+			return fmt.Errorf("%s.id is empty: give the model an id", at)
+		case seen[m.ID]:
+			return fmt.Errorf("%s.id: %q is there twice", at, m.ID)
+		case err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "":
+			return fmt.Errorf("%s.api_url: %q is not an http or https address", at, m.APIURL)
+		case m.ContextWindow < 0:
+			return fmt.Errorf("%s.context_window cannot be negative", at)
+		}
+		seen[m.ID] = true
+	}
+	if len(c.Models) > 0 && c.DefaultModel != "" && c.DefaultModel != DefaultModelID && !seen[c.DefaultModel] {
+		return fmt.Errorf("default_model: %q is not among the models", c.DefaultModel)
+	}
+	for _, n := range []struct {
+		key        string
+		value, low int
+	}{
+		{"tools.max_iterations", c.Tools.MaxIterations, 0}, {"runs.max_tokens", c.Runs.MaxTokens, 1}, {"runs.per_user", c.Runs.PerUser, 1},
+		{"runs.queued", c.Runs.Queued, 0}, {"runs.per_process", c.Runs.PerProcess, 1}, {"runs.parallel_calls", c.Runs.ParallelCalls, 1},
+	} {
+		if n.value < n.low {
+			return fmt.Errorf("%s: %d is too low; at least %d", n.key, n.value, n.low)
+		}
+	}
+	if c.Runs.Timeout < time.Second {
+		return fmt.Errorf("runs.timeout: %s is too short; at least 1s", c.Runs.Timeout)
+	}
+	return c.validateProviders()
+}
+
+func (c Config) validateProviders() error {
+	seen := map[string]bool{}
+	for i, p := range c.Providers {
+		at := fmt.Sprintf("providers[%d]", i)
+		switch {
+		case !providerName.MatchString(p.Name):
+			return fmt.Errorf("%s.name: %q must be small letters, digits and -, beginning with a letter", at, p.Name)
+		case seen[p.Name]:
+			return fmt.Errorf("%s.name: %q is there twice", at, p.Name)
+		case p.Address == "":
+			return fmt.Errorf("%s.address is empty: give host:port of the provider's gRPC server", at)
+		}
+		seen[p.Name] = true
+		for name, t := range p.Tools {
+			if t.Effect != "" && !slices.Contains([]string{"pure", "keyed", "queryable", "opaque"}, t.Effect) {
+				return fmt.Errorf("%s.tools.%s.effect: %q is none of pure, keyed, queryable, opaque", at, name, t.Effect)
+			}
+			if t.Sink != "" && !slices.Contains([]string{"read", "egress", "write", "exec"}, t.Sink) {
+				return fmt.Errorf("%s.tools.%s.sink: %q is none of read, egress, write, exec", at, name, t.Sink)
+			}
+		}
+	}
+	return nil
+}

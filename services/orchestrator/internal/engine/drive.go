@@ -1,0 +1,240 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/attribute"
+	otelcodes "go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/propagation"
+	"go.opentelemetry.io/otel/trace"
+
+	pb "github.com/nanoclaw/nanoclaw/gen/go/nanoclaw/orchestrator/v1"
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/auth"
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/genai"
+	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/prompt"
+	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/provider"
+	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/run"
+	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/schema"
+	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/taint"
+)
+
+// tracer is taken at each use: the provider is set up after this package.
+func tracer() trace.Tracer { return otel.Tracer("nanoclaw/orchestrator") }
+
+// writeTime bounds a write that must be made although the run's context ended.
+const writeTime = 10 * time.Second
+
+// turn is a run while it is driven.
+type turn struct {
+	*Engine
+	*job
+	model   Model
+	system  []provider.Message // before the history
+	history []provider.Message // up to and with the question
+	rounds  []prompt.Round     // of this run
+	call    *schema.ModelCall  // begun with the run itself
+	origins taint.Set
+	usage   *pb.Usage
+	noticed bool // that the history was cut
+	retook  bool // the run was taken over in the middle
+}
+
+// drive brings a run to its end, or gives it up.
+func (e *Engine) drive(ctx context.Context, j *job, st *run.Started) {
+	ctx = auth.NewContext(ctx, auth.UserPrincipal(j.run.UserID, "tools"))
+	if st == nil && j.run.TraceParent != "" {
+		ctx = propagation.TraceContext{}.Extract(ctx, propagation.MapCarrier{"traceparent": j.run.TraceParent})
+	}
+	left := time.UnixMilli(j.run.CreatedAt).Add(e.cfg.RunTimeout).Sub(e.Now())
+	ctx, stop := context.WithTimeout(ctx, left)
+	defer stop()
+	ctx, span := tracer().Start(ctx, genai.InvokeAgentSpanName("nanoclaw"), trace.WithAttributes(
+		genai.OperationName.String(genai.OperationInvokeAgent),
+		genai.AgentName.String("nanoclaw"),
+		genai.ConversationID.String(j.run.ConversationID),
+		genai.RequestModel.String(j.run.Model),
+		genai.AgentEpisodeID.String(j.run.ID),
+		attribute.String("nanoclaw.run.id", j.run.ID),
+		attribute.Int("nanoclaw.run.takeovers", j.run.Takeovers),
+	))
+	defer span.End()
+	t := &turn{Engine: e, job: j, usage: &pb.Usage{}, retook: st == nil && j.run.Takeovers > 0}
+	if st != nil {
+		t.call = &st.Call
+	}
+	err := t.load(ctx)
+	if err == nil {
+		err = t.advance(ctx)
+	}
+	if err == nil {
+		return
+	}
+	t.stopped(ctx, span, err)
+}
+
+// stopped ends a run that did not come to its end by itself.
+func (t *turn) stopped(ctx context.Context, span trace.Span, err error) {
+	cause := context.Cause(ctx)
+	// The run's own context may have ended; what is left to write must be.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTime)
+	defer cancel()
+	log := t.Log.With("run", t.run.ID)
+	switch {
+	case errors.Is(cause, errLost), errors.Is(err, run.ErrFenced):
+		log.WarnContext(ctx, "run was given up: its lease is lost")
+		return
+	case errors.Is(cause, errReleased):
+		if err := t.Runs.Release(ctx, t.lease); err != nil {
+			log.WarnContext(ctx, "lease was not released", "error", err)
+		}
+		return
+	case errors.Is(cause, errCancelled):
+		err = t.finish(ctx, run.End{Status: schema.RunCancelled, FinishReason: finishCancelled})
+	default:
+		failure := t.failure(err)
+		if errors.Is(cause, context.DeadlineExceeded) {
+			failure = &pb.RunError{Code: 504, Reason: "RUN_TIMEOUT", Retryable: true,
+				Message: fmt.Sprintf("The run took longer than %s and was ended.", t.cfg.RunTimeout)}
+		}
+		span.SetStatus(otelcodes.Error, failure.Reason)
+		span.SetAttributes(genai.ErrorType.String(failure.Reason))
+		log.WarnContext(ctx, "run failed", "reason", failure.Reason, "error", err)
+		failure.TraceId = t.run.TraceID
+		err = t.finish(ctx, run.End{Status: schema.RunFailed, Error: failure})
+	}
+	if err != nil && !errors.Is(err, run.ErrFenced) {
+		// The lease lapses and the run is taken over.
+		log.ErrorContext(ctx, "end of the run was not stored", "error", err)
+	}
+}
+
+// load reads what the run stands on.
+func (t *turn) load(ctx context.Context) error {
+	var ok bool
+	if t.model, ok = t.Models.Model(t.run.Model); !ok {
+		return &runError{code: 409, reason: "MODEL_NOT_CONFIGURED",
+			message: fmt.Sprintf("The model %q is not in the configuration any more.", t.run.Model)}
+	}
+	c, err := t.Conversations.Get(ctx, t.run.UserID, t.run.ConversationID)
+	if err != nil {
+		return err
+	}
+	branch, err := t.Conversations.Branch(ctx, c.ID, t.run.UserMessageID)
+	if err != nil {
+		return err
+	}
+	var runs []string
+	t.origins = t.run.Origins
+	for _, m := range branch {
+		if m.RunID != "" {
+			runs = append(runs, m.RunID)
+		}
+		t.origins = t.origins.With(m.Origins...)
+	}
+	calls, tools, err := t.Runs.Rounds(ctx, false, runs...)
+	if err != nil {
+		return err
+	}
+	t.system = prompt.System(c.SystemPrompt)
+	t.history = prompt.History(branch, prompt.ByRun(calls, tools))
+	if t.call == nil { // not new: something may be made of it
+		if calls, tools, err = t.Runs.Rounds(ctx, true, t.run.ID); err != nil {
+			return err
+		}
+		t.rounds = prompt.ByRun(calls, tools)[t.run.ID]
+	}
+	for _, r := range t.rounds {
+		t.count(r.Call)
+	}
+	return nil
+}
+
+// count adds the tokens of a finished model call.
+func (t *turn) count(c schema.ModelCall) {
+	t.usage.InputTokens += int32(c.InputTokens)
+	t.usage.OutputTokens += int32(c.OutputTokens)
+	t.usage.CachedTokens += int32(c.CachedTokens)
+	t.usage.ReasoningTokens += int32(c.ReasoningTokens)
+	t.usage.ModelCalls++
+	t.usage.Estimated = t.usage.Estimated || c.UsageEstimated
+}
+
+// advance goes from round to round until the run has ended.
+func (t *turn) advance(ctx context.Context) error {
+	if t.run.CancelRequested {
+		t.cancel(errCancelled)
+	}
+	for {
+		if err := context.Cause(ctx); err != nil {
+			return err
+		}
+		if n := len(t.rounds); n > 0 {
+			last := &t.rounds[n-1]
+			if len(last.Tools) == 0 {
+				return t.answered(ctx, last.Call)
+			}
+			if err := t.runTools(ctx, last); err != nil {
+				return err
+			}
+		}
+		v := judge(t.rounds, t.Tools.Snapshot(), t.cfg)
+		if err := t.ask(ctx, v); err != nil {
+			return err
+		}
+	}
+}
+
+// answered ends a run whose last round is an answer.
+func (t *turn) answered(ctx context.Context, last schema.ModelCall) error {
+	end := run.End{Status: schema.RunCompleted, FinishReason: finishStop}
+	if v := judge(t.rounds[:len(t.rounds)-1], t.Tools.Snapshot(), t.cfg); v.reason != "" {
+		end.FinishReason = v.reason
+	}
+	switch provider.Finish(last.Finish) {
+	case provider.FinishLength:
+		end.FinishReason = finishLength
+	case provider.FinishContentFilter:
+		end.Events = append(end.Events, notice("filter", last.Round, "The provider's content filter cut this answer."))
+	}
+	return t.finish(ctx, end)
+}
+
+// finish stores the end of the run.
+func (t *turn) finish(ctx context.Context, end run.End) error {
+	round, thinking, text := t.live.Text()
+	end.Usage, end.Origins = t.usage, t.origins
+	end.Content = text
+	if n := len(t.rounds); text == "" && n > 0 {
+		end.Content = t.rounds[n-1].Call.Text
+	}
+	// What was streamed of an unfinished round is kept, as everybody saw it.
+	if thinking != "" {
+		end.Events = append(end.Events, thinkingEvent(round, thinking))
+	}
+	if text != "" {
+		end.Events = append(end.Events, messageEvent(round, text))
+	}
+	end.Change = t.Runs.CancelCalls(t.run.ID)
+	events, err := t.Runs.Finish(ctx, t.lease, t.run, end)
+	if err != nil {
+		return err
+	}
+	t.live.Publish(events)
+	return nil
+}
+
+func thinkingEvent(round int, text string) *pb.RunEvent {
+	return &pb.RunEvent{Event: &pb.RunEvent_Thinking{Thinking: &pb.TextPiece{Content: text, Round: int32(round)}}}
+}
+
+func messageEvent(round int, text string) *pb.RunEvent {
+	return &pb.RunEvent{Event: &pb.RunEvent_Message{Message: &pb.TextPiece{Content: text, Round: int32(round)}}}
+}
+
+func notice(kind string, round int, message string) *pb.RunEvent {
+	return &pb.RunEvent{Event: &pb.RunEvent_Notice{Notice: &pb.Notice{Kind: kind, Round: int32(round), Message: message}}}
+}

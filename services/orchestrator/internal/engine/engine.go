@@ -1,0 +1,323 @@
+// Package engine brings runs to their end. A run is driven by one goroutine of
+// its owner, from what is stored: the finished rounds and the state of their
+// calls decide what comes next, so a run that is taken over after a crash takes
+// the same way as one that was never interrupted.
+package engine
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc/codes"
+
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/rpcerr"
+	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/conversation"
+	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/live"
+	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/registry"
+	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/result"
+	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/run"
+	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/schema"
+)
+
+// Deps are what the engine works with.
+type Deps struct {
+	Runs          *run.Store
+	Conversations *conversation.Store
+	Results       *result.Keeper
+	Hub           *live.Hub
+	Tools         *registry.Registry
+	Models        Models
+	Owner         run.Owner
+	Log           *slog.Logger
+	Now           func() time.Time
+}
+
+// Why the goroutine of a run is told to stop.
+var (
+	errCancelled = errors.New("somebody asked for the end of the run")
+	errLost      = errors.New("the lease of the run is lost")
+	errReleased  = errors.New("the process ends")
+)
+
+// sweepEvery is how often the engine looks for runs that need an owner.
+const sweepEvery = 2 * time.Second
+
+// Engine owns runs.
+type Engine struct {
+	Deps
+	cfg Config
+
+	kick chan struct{}
+	wg   sync.WaitGroup
+
+	mu       sync.Mutex
+	owned    map[string]*job
+	reserved int // places taken by runs that are being started
+	draining bool
+	renewed  time.Time
+}
+
+// job is a run that this process owns.
+type job struct {
+	run    schema.Run
+	lease  run.Lease
+	live   *live.Run
+	cancel context.CancelCauseFunc
+}
+
+// New makes an engine. Run must be called for it to renew leases and to take
+// over runs.
+func New(cfg Config, deps Deps) *Engine {
+	return &Engine{Deps: deps, cfg: cfg, kick: make(chan struct{}, 1), owned: map[string]*job{}}
+}
+
+// Start stores a message with the run that answers it and begins to drive it,
+// unless it must be queued. ctx may end at once after the return.
+func (e *Engine) Start(ctx context.Context, req run.Request) (run.Started, error) {
+	free, release := e.reserve()
+	defer release()
+	if !e.accepting() {
+		return run.Started{}, rpcerr.New(codes.Unavailable, "DRAINING", "This server is about to stop. Send the message again in a moment.").WithRetry(time.Second)
+	}
+	req.Free = free
+	st, err := e.Runs.Start(ctx, req, e.Owner, e.cfg.Limits)
+	if err != nil || st.Attached || st.Run.Status != schema.RunRunning {
+		return st, err
+	}
+	e.launch(context.WithoutCancel(ctx), st.Run, st.Lease, &st)
+	return st, nil
+}
+
+func (e *Engine) accepting() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return !e.draining
+}
+
+// reserve takes a place for one more run.
+func (e *Engine) reserve() (ok bool, release func()) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.draining || len(e.owned)+e.reserved >= e.cfg.MaxRuns {
+		return false, func() {}
+	}
+	e.reserved++
+	return true, func() {
+		e.mu.Lock()
+		e.reserved--
+		e.mu.Unlock()
+	}
+}
+
+// launch drives a run in a goroutine of its own. st is nil for a run that was
+// taken over or was queued.
+func (e *Engine) launch(ctx context.Context, r schema.Run, l run.Lease, st *run.Started) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	j := &job{run: r, lease: l, cancel: cancel}
+	seq := r.LastSeq
+	if st != nil {
+		seq = 0
+	}
+	j.live = e.Hub.Open(r.ID, seq)
+	if st != nil {
+		j.live.Publish(st.Events)
+	}
+	e.mu.Lock()
+	e.owned[r.ID] = j
+	draining := e.draining
+	e.mu.Unlock()
+	if draining {
+		cancel(errReleased)
+	}
+	e.wg.Go(func() {
+		defer cancel(nil)
+		defer e.forget(j)
+		e.drive(ctx, j, st)
+	})
+}
+
+func (e *Engine) forget(j *job) {
+	e.Hub.Close(j.live)
+	e.mu.Lock()
+	if e.owned[j.run.ID] == j {
+		delete(e.owned, j.run.ID)
+	}
+	e.mu.Unlock()
+	e.wake()
+}
+
+// wake makes the sweeper look now.
+func (e *Engine) wake() {
+	select {
+	case e.kick <- struct{}{}:
+	default:
+	}
+}
+
+// Cancel asks a run to end. The run is returned as it stands after the request
+// was taken: a running one ends a moment later.
+func (e *Engine) Cancel(ctx context.Context, userID, runID string) (schema.Run, error) {
+	r, _, err := e.Runs.RequestCancel(ctx, userID, runID, e.Owner)
+	if err != nil {
+		return r, err
+	}
+	e.mu.Lock()
+	j := e.owned[runID]
+	e.mu.Unlock()
+	if j != nil {
+		j.cancel(errCancelled)
+	}
+	return r, nil
+}
+
+// Run renews leases and takes over runs until ctx ends. It then lets the runs
+// go on for a while, releases what is left, and returns when no goroutine of
+// the engine is left.
+func (e *Engine) Run(ctx context.Context) error {
+	renew := time.NewTicker(run.RenewEvery)
+	defer renew.Stop()
+	sweep := time.NewTicker(sweepEvery)
+	defer sweep.Stop()
+	e.mu.Lock()
+	e.renewed = e.Now()
+	e.mu.Unlock()
+	e.wake()
+	for {
+		select {
+		case <-ctx.Done():
+			e.drain(context.WithoutCancel(ctx))
+			return nil
+		case <-renew.C:
+			e.renew(ctx)
+		case <-sweep.C:
+			e.sweep(ctx)
+		case <-e.kick:
+			e.sweep(ctx)
+		}
+	}
+}
+
+// drain ends the engine.
+func (e *Engine) drain(ctx context.Context) {
+	e.mu.Lock()
+	e.draining = true
+	e.mu.Unlock()
+	done := make(chan struct{})
+	go func() {
+		e.wg.Wait()
+		close(done)
+	}()
+	renew := time.NewTicker(run.RenewEvery)
+	defer renew.Stop()
+	enough := time.NewTimer(e.cfg.DrainTime)
+	defer enough.Stop()
+	for {
+		select {
+		case <-done:
+			return
+		case <-renew.C:
+			e.renew(ctx)
+		case <-enough.C:
+			for _, j := range e.jobs() {
+				j.cancel(errReleased)
+			}
+		}
+	}
+}
+
+func (e *Engine) jobs() []*job {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	jobs := make([]*job, 0, len(e.owned))
+	for _, j := range e.owned {
+		jobs = append(jobs, j)
+	}
+	return jobs
+}
+
+// renew prolongs all leases. Leases that could not be prolonged in time are
+// given up: somebody else may have them by now.
+func (e *Engine) renew(ctx context.Context) {
+	jobs := e.jobs()
+	begun := e.Now()
+	leases := make([]run.Lease, len(jobs))
+	for i, j := range jobs {
+		leases[i] = j.lease
+	}
+	var told map[string]run.Renewed
+	var err error
+	if len(jobs) > 0 {
+		told, err = e.Runs.Renew(ctx, leases)
+	}
+	if err != nil {
+		e.Log.ErrorContext(ctx, "leases were not renewed", "runs", len(jobs), "error", err)
+		e.mu.Lock()
+		late := begun.Sub(e.renewed) > run.LeaseTime
+		e.mu.Unlock()
+		if late {
+			for _, j := range jobs {
+				j.cancel(errLost)
+			}
+		}
+		return
+	}
+	e.mu.Lock()
+	e.renewed = begun
+	e.mu.Unlock()
+	for _, j := range jobs {
+		switch t := told[j.run.ID]; {
+		case t.Lost:
+			j.cancel(errLost)
+		case t.Cancel:
+			j.cancel(errCancelled)
+		}
+	}
+}
+
+// sweep takes runs that need an owner, as many as there is room for.
+func (e *Engine) sweep(ctx context.Context) {
+	e.mu.Lock()
+	room := e.cfg.MaxRuns - len(e.owned) - e.reserved
+	if e.draining {
+		room = 0
+	}
+	e.mu.Unlock()
+	if room <= 0 {
+		return
+	}
+	ids, err := e.Runs.Claimable(ctx, e.cfg.Limits, room)
+	if err != nil {
+		e.Log.ErrorContext(ctx, "runs without an owner were not read", "error", err)
+		return
+	}
+	for _, id := range ids {
+		e.claim(ctx, id)
+	}
+}
+
+func (e *Engine) claim(ctx context.Context, id string) {
+	e.mu.Lock()
+	_, mine := e.owned[id]
+	e.mu.Unlock()
+	if mine {
+		return
+	}
+	r, l, err := e.Runs.Claim(ctx, id, e.Owner, e.cfg.Limits)
+	switch {
+	case errors.Is(err, run.ErrFenced):
+		return
+	case err != nil:
+		e.Log.ErrorContext(ctx, "run was not claimed", "run", id, "error", err)
+		return
+	case r.Takeovers > run.MaxTakeovers:
+		e.Log.ErrorContext(ctx, "run is parked: it was taken over too often without progress", "run", id)
+		if err := e.Runs.Park(ctx, l, schema.WaitStuckRun); err != nil {
+			e.Log.ErrorContext(ctx, "run was not parked", "run", id, "error", err)
+		}
+		return
+	}
+	e.launch(context.WithoutCancel(ctx), r, l, nil)
+}

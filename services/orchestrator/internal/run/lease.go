@@ -1,0 +1,152 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/uptrace/bun"
+
+	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/schema"
+)
+
+const (
+	// LeaseTime is how long a lease lasts without renewal.
+	LeaseTime = 15 * time.Second
+	// RenewEvery is how often an owner renews its leases.
+	RenewEvery = 5 * time.Second
+	// MaxTakeovers is how many owners may fail to bring a run on before it is
+	// parked for a person.
+	MaxTakeovers = 3
+	// KeyTime is how long an idempotency key is kept.
+	KeyTime = 24 * time.Hour
+)
+
+// Owner is a process that owns runs.
+type Owner struct {
+	// ID is new with each start of the process.
+	ID string
+	// Addr is where other replicas reach it; empty when there are none.
+	Addr string
+}
+
+// FreeAll ends every lease at once. Only a process that holds the lock of the
+// data folder may do so: whoever had the leases is dead.
+func (s *Store) FreeAll(ctx context.Context) (n int, err error) {
+	err = s.DB.Write(ctx, func(ctx context.Context, tx bun.IDB) error {
+		res, err := tx.NewUpdate().Model((*schema.Run)(nil)).Set("lease_until = 0").
+			Where("status = ? AND lease_until > 0", schema.RunRunning).Exec(ctx)
+		if err != nil {
+			return fmt.Errorf("free leases: %w", err)
+		}
+		rows, err := res.RowsAffected()
+		n = int(rows)
+		return err
+	})
+	return n, err
+}
+
+// Claimable lists runs that need an owner, oldest first: those whose owner is
+// gone, then those queued whose user may have one more running.
+func (s *Store) Claimable(ctx context.Context, limits Limits, limit int) (ids []string, err error) {
+	now := s.Now().UnixMilli()
+	err = s.DB.Read().NewSelect().Model((*schema.Run)(nil)).Column("id").
+		Where("status = ? AND lease_until < ?", schema.RunRunning, now).Order("id").Limit(int64(limit)).Scan(ctx, &ids)
+	if err != nil {
+		return nil, fmt.Errorf("list runs without an owner: %w", err)
+	}
+	if len(ids) == limit {
+		return ids, nil
+	}
+	var queued []string
+	err = s.DB.Read().NewSelect().Model((*schema.Run)(nil)).Column("id").
+		Where("status = ?", schema.RunQueued).
+		Where("(SELECT COUNT(*) FROM runs AS r WHERE r.user_id = run.user_id AND r.status = ?) < ?", schema.RunRunning, limits.RunningPerUser).
+		Order("id").Limit(int64(limit-len(ids))).Scan(ctx, &queued)
+	if err != nil {
+		return nil, fmt.Errorf("list queued runs: %w", err)
+	}
+	return append(ids, queued...), nil
+}
+
+// Claim takes the lease of a run that needs an owner. ErrFenced: somebody else
+// was faster, or its user has enough running.
+func (s *Store) Claim(ctx context.Context, runID string, owner Owner, limits Limits) (r schema.Run, l Lease, err error) {
+	err = s.DB.Write(ctx, func(ctx context.Context, tx bun.IDB) error {
+		now := s.Now()
+		r = schema.Run{}
+		if err := tx.NewSelect().Model(&r).Where("id = ?", runID).Scan(ctx); err != nil {
+			return errors.Join(ErrFenced, err)
+		}
+		switch {
+		case r.Status == schema.RunRunning && r.LeaseUntil < now.UnixMilli():
+			r.Takeovers++
+		case r.Status == schema.RunQueued:
+			n, err := tx.NewSelect().Model((*schema.Run)(nil)).Where("user_id = ? AND status = ?", r.UserID, schema.RunRunning).Count(ctx)
+			if err != nil {
+				return fmt.Errorf("count runs: %w", err)
+			}
+			if int(n) >= limits.RunningPerUser {
+				return ErrFenced
+			}
+		default:
+			return ErrFenced
+		}
+		was := r.LeaseEpoch
+		r.Status, r.LeaseOwner, r.LeaseAddr = schema.RunRunning, owner.ID, owner.Addr
+		r.LeaseEpoch, r.LeaseUntil = was+1, now.Add(LeaseTime).UnixMilli()
+		res, err := tx.NewUpdate().Model(&r).
+			Column("status", "lease_owner", "lease_addr", "lease_epoch", "lease_until", "takeovers").
+			Where("id = ? AND lease_epoch = ?", r.ID, was).Exec(ctx)
+		if err != nil {
+			return fmt.Errorf("claim run: %w", err)
+		}
+		if n, err := res.RowsAffected(); err != nil || n != 1 {
+			return errors.Join(ErrFenced, err)
+		}
+		l = Lease{RunID: r.ID, Owner: owner.ID, Epoch: r.LeaseEpoch}
+		return nil
+	})
+	return r, l, err
+}
+
+// Renewed tells an owner about one of its runs.
+type Renewed struct {
+	Lost   bool // the lease belongs to somebody else, or the run is gone
+	Cancel bool // somebody asked for its end
+}
+
+// Renew prolongs leases and reports, for each, what the owner must know.
+func (s *Store) Renew(ctx context.Context, leases []Lease) (map[string]Renewed, error) {
+	out := make(map[string]Renewed, len(leases))
+	err := s.DB.Write(ctx, func(ctx context.Context, tx bun.IDB) error {
+		until := s.Now().Add(LeaseTime).UnixMilli()
+		for _, l := range leases {
+			res, err := tx.NewUpdate().Model((*schema.Run)(nil)).Set("lease_until = ?", until).
+				Where("id = ? AND lease_owner = ? AND lease_epoch = ? AND status = ?", l.RunID, l.Owner, l.Epoch, schema.RunRunning).Exec(ctx)
+			if err != nil {
+				return fmt.Errorf("renew lease of run %s: %w", l.RunID, err)
+			}
+			if n, err := res.RowsAffected(); err != nil || n != 1 {
+				out[l.RunID] = Renewed{Lost: true}
+				continue
+			}
+			var cancel bool
+			if err := tx.NewSelect().Model((*schema.Run)(nil)).Column("cancel_requested").Where("id = ?", l.RunID).Scan(ctx, &cancel); err != nil {
+				return fmt.Errorf("read run %s: %w", l.RunID, err)
+			}
+			out[l.RunID] = Renewed{Cancel: cancel}
+		}
+		return nil
+	})
+	return out, err
+}
+
+// Release gives a lease back, so that another owner may go on at once.
+func (s *Store) Release(ctx context.Context, l Lease) error {
+	return s.Commit(ctx, l, func(ctx context.Context, tx bun.IDB) error {
+		_, err := tx.NewUpdate().Model((*schema.Run)(nil)).Set("lease_until = 0").Where("id = ?", l.RunID).Exec(ctx)
+		return err
+	})
+}

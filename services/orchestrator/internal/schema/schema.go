@@ -1,0 +1,67 @@
+// Package schema has the orchestrator's tables: the migrations that make them
+// and one row type for each. It holds no queries; those stand with the concept
+// that asks them.
+package schema
+
+import (
+	"crypto/rand"
+	"embed"
+	"io/fs"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/oklog/ulid/v2"
+)
+
+//go:embed migrations/*.sql
+var files embed.FS
+
+// Migrations are the goose files of the orchestrator's database.
+func Migrations() fs.FS {
+	sub, err := fs.Sub(files, "migrations")
+	if err != nil {
+		panic(err) // the folder is compiled in
+	}
+	return sub
+}
+
+// The prefixes of ids say what a thing is, for people who read logs.
+const (
+	UserPrefix         = "usr_"
+	TokenPrefix        = "tok_"
+	ConversationPrefix = "conv_"
+	MessagePrefix      = "msg_"
+	RunPrefix          = "run_"
+	ModelCallPrefix    = "mc_"
+	ToolCallPrefix     = "call_"
+)
+
+var entropy = struct {
+	sync.Mutex
+	*ulid.MonotonicEntropy
+}{MonotonicEntropy: ulid.Monotonic(rand.Reader, 0)}
+
+// NewID makes an id with the given prefix. Ids made by one process are in order
+// also within a millisecond.
+func NewID(prefix string) string {
+	entropy.Lock()
+	defer entropy.Unlock()
+	return prefix + strings.ToLower(ulid.MustNew(ulid.Now(), entropy.MonotonicEntropy).String())
+}
+
+// Millis is t as the tables keep it; 0 for the zero time.
+func Millis(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixMilli()
+}
+
+// Time is the time that the tables keep as ms; the zero time for 0.
+func Time(ms int64) time.Time {
+	if ms == 0 {
+		return time.Time{}
+	}
+	return time.UnixMilli(ms).UTC()
+}

@@ -1,0 +1,193 @@
+// Package watch lets anybody who may see a run read its events: those that are
+// logged from SQL, then what is being written from its owner, without a gap and
+// without anything twice.
+package watch
+
+import (
+	"context"
+	"errors"
+	"io"
+	"time"
+
+	pb "github.com/nanoclaw/nanoclaw/gen/go/nanoclaw/orchestrator/v1"
+	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/live"
+	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/run"
+)
+
+const (
+	// pollEvery is how often SQL is asked about a run that this process does
+	// not own.
+	pollEvery = time.Second
+	// pageEvents are read from SQL at once.
+	pageEvents = 200
+)
+
+// Watcher reads runs.
+type Watcher struct {
+	Runs *run.Store
+	Hub  *live.Hub
+	// Draining is closed when this process is about to end: readers are told
+	// to come back.
+	Draining <-chan struct{}
+}
+
+// errEnded ends a watch: the run's last event was sent.
+var errEnded = errors.New("the run has ended")
+
+// Watch sends the events of a run after a sequence number, until the run has
+// ended. It sends something at once: a ping when there is nothing else. An error
+// of send ends the watch.
+func (w *Watcher) Watch(ctx context.Context, userID, runID string, after int, send func(*pb.RunEvent) error) error {
+	r, err := w.Runs.Get(ctx, userID, runID)
+	if err != nil {
+		return err
+	}
+	if after >= r.LastSeq {
+		if err := send(&pb.RunEvent{Event: &pb.RunEvent_Ping{Ping: &pb.Ping{LastSeq: int32(min(after, r.LastSeq))}}}); err != nil {
+			return err
+		}
+		if r.Ended() {
+			return nil
+		}
+		after = r.LastSeq // a number that the log has not reached is not waited for
+	}
+	return w.Follow(ctx, userID, runID, after, send)
+}
+
+// Follow is Watch for a run that is known to be the user's and about to have
+// events after the sequence number.
+func (w *Watcher) Follow(ctx context.Context, userID, runID string, after int, send func(*pb.RunEvent) error) error {
+	f := &follower{w: w, userID: userID, runID: runID, seq: after, send: send}
+	for {
+		var err error
+		opened := w.Hub.Opened() // before looking, so that no opening is missed
+		if lr := w.Hub.Get(runID); lr != nil {
+			err = f.live(ctx, lr)
+		} else {
+			err = f.poll(ctx, opened)
+		}
+		switch {
+		case errors.Is(err, errEnded):
+			return nil
+		case err != nil:
+			return err
+		}
+	}
+}
+
+type follower struct {
+	w             *Watcher
+	userID, runID string
+	seq           int // last logged event that was passed
+	send          func(*pb.RunEvent) error
+}
+
+// live follows the run in its owner until that lets it go.
+func (f *follower) live(ctx context.Context, lr *live.Run) error {
+	reader := lr.Follow(f.seq)
+	defer reader.Stop()
+	for {
+		events, err := reader.Next()
+		switch {
+		case errors.Is(err, live.ErrBehind):
+			if err := f.log(ctx); err != nil {
+				return err
+			}
+			reader.Skip(f.seq)
+			continue
+		case errors.Is(err, io.EOF):
+			f.seq = reader.Seq()
+			return nil
+		}
+		for _, e := range events {
+			if err := f.pass(e); err != nil {
+				return err
+			}
+		}
+		f.seq = reader.Seq()
+		if len(events) > 0 {
+			continue
+		}
+		if err := f.wait(ctx, reader); err != nil {
+			return err
+		}
+	}
+}
+
+func (f *follower) wait(ctx context.Context, reader *live.Reader) error {
+	select {
+	case <-reader.Changed():
+		return nil
+	case <-f.w.Draining:
+		return f.bye()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// bye ends the stream, not the run.
+func (f *follower) bye() error {
+	if err := f.send(&pb.RunEvent{Event: &pb.RunEvent_Bye{Bye: &pb.Bye{Reason: "drain", Resume: true}}}); err != nil {
+		return err
+	}
+	return errEnded
+}
+
+// poll reads the log of a run that is owned elsewhere, or by nobody yet.
+func (f *follower) poll(ctx context.Context, opened <-chan struct{}) error {
+	before := f.seq
+	if err := f.log(ctx); err != nil {
+		return err
+	}
+	if f.seq == before {
+		r, err := f.w.Runs.Get(ctx, f.userID, f.runID)
+		if err != nil {
+			return err
+		}
+		if r.Ended() && f.seq >= r.LastSeq {
+			return errEnded
+		}
+	}
+	timer := time.NewTimer(pollEvery)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-opened:
+		return nil
+	case <-f.w.Draining:
+		return f.bye()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// log sends what SQL has.
+func (f *follower) log(ctx context.Context) error {
+	for {
+		events, err := f.w.Runs.Events(ctx, f.runID, f.seq, pageEvents)
+		if err != nil {
+			return err
+		}
+		for _, e := range events {
+			if err := f.pass(e); err != nil {
+				return err
+			}
+			f.seq = int(e.Seq)
+		}
+		if len(events) < pageEvents {
+			return nil
+		}
+	}
+}
+
+func (f *follower) pass(e *pb.RunEvent) error {
+	if err := f.send(e); err != nil {
+		return err
+	}
+	switch e.Event.(type) {
+	case *pb.RunEvent_Done, *pb.RunEvent_Error:
+		return errEnded
+	}
+	return nil
+}

@@ -1,0 +1,273 @@
+package orchestrator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/uptrace/bun"
+	"google.golang.org/grpc"
+
+	pb "github.com/nanoclaw/nanoclaw/gen/go/nanoclaw/orchestrator/v1"
+	toolv1 "github.com/nanoclaw/nanoclaw/gen/go/nanoclaw/tool/v1"
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/auth"
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/blob"
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/rpc"
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/store"
+	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/api"
+	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/conversation"
+	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/engine"
+	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/identity"
+	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/invoke"
+	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/live"
+	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/registry"
+	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/result"
+	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/resulttool"
+	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/run"
+	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/schema"
+	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/usage"
+	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/watch"
+	"github.com/nanoclaw/nanoclaw/services/toolkit"
+)
+
+const (
+	// databaseFile and localTokenFile stand in the data folder.
+	databaseFile   = "orchestrator.db"
+	localTokenFile = "local.token"
+	// cleanEvery is how often rows beyond their retention are removed.
+	cleanEvery = time.Hour
+)
+
+// Provider is a tool provider of this deployment.
+type Provider struct {
+	Name string
+	Conn grpc.ClientConnInterface
+}
+
+// Deps are what the orchestrator works with.
+type Deps struct {
+	// DataDir is the data folder, whose lock the process holds.
+	DataDir string
+	Blobs   blob.Bucket
+	// Providers are the tool providers of this deployment, the orchestrator's
+	// own among them.
+	Providers []Provider
+	Log       *slog.Logger
+	Now       func() time.Time // nil: time.Now
+}
+
+// Service is the orchestrator.
+type Service struct {
+	db       *store.DB
+	log      *slog.Logger
+	now      func() time.Time
+	owner    string // id of the deployment's own user
+	token    string
+	models   *models
+	registry *registry.Registry
+	engine   *engine.Engine
+	runs     *run.Store
+	tools    *toolkit.Provider
+	identity *identity.Store
+	foreign  []*grpc.ClientConn
+
+	conversations *api.Conversations
+	runAPI        *api.Runs
+	invoker       *invoke.Invoker
+	account       *api.Account
+
+	drainOnce sync.Once
+	draining  chan struct{}
+}
+
+// New opens the database and puts the service together. Close it.
+func New(ctx context.Context, cfg Config, deps Deps) (_ *Service, err error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	if deps.Now == nil {
+		deps.Now = time.Now
+	}
+	s := &Service{log: deps.Log, now: deps.Now, draining: make(chan struct{})}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.Close())
+		}
+	}()
+	s.db, err = store.Open(ctx, store.Config{
+		Service: "orchestrator", Path: filepath.Join(deps.DataDir, databaseFile),
+		Synchronous: store.SyncFull, Migrations: schema.Migrations(),
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.identity = &identity.Store{DB: s.db, Now: deps.Now}
+	if s.owner, err = s.identity.Owner(ctx); err != nil {
+		return nil, err
+	}
+	if s.token, err = s.identity.LocalToken(ctx, s.owner, filepath.Join(deps.DataDir, localTokenFile)); err != nil {
+		return nil, err
+	}
+	if s.models, err = newModels(cfg); err != nil {
+		return nil, err
+	}
+	providers, err := s.providers(cfg, deps)
+	if err != nil {
+		return nil, err
+	}
+	s.registry = registry.New(providers, registry.Policy{
+		Enabled: cfg.Tools.Enabled, AutoApprove: cfg.Tools.AutoApprove, Timeouts: cfg.Tools.Timeouts,
+	}, deps.Log)
+	return s, s.assemble(cfg, deps)
+}
+
+func (s *Service) providers(cfg Config, deps Deps) ([]*registry.Provider, error) {
+	var out []*registry.Provider
+	for _, p := range deps.Providers {
+		out = append(out, &registry.Provider{Name: p.Name, Client: toolv1.NewToolProviderServiceClient(p.Conn)})
+	}
+	for _, p := range cfg.Providers {
+		conn, err := rpc.Dial(p.Address, rpc.DialConfig{})
+		if err != nil {
+			return nil, fmt.Errorf("provider %s at %s: %w", p.Name, p.Address, err)
+		}
+		s.foreign = append(s.foreign, conn)
+		trust := map[string]registry.Trust{}
+		for name, t := range p.Tools {
+			trust[name] = registry.Trust{Effect: t.Effect, Sink: t.Sink, Trusted: t.Trusted}
+		}
+		out = append(out, &registry.Provider{Name: p.Name, Client: toolv1.NewToolProviderServiceClient(conn), Foreign: true, Trust: trust})
+	}
+	return out, nil
+}
+
+func (s *Service) assemble(cfg Config, deps Deps) (err error) {
+	results := &result.Keeper{Bucket: deps.Blobs}
+	hub := &live.Hub{}
+	s.runs = &run.Store{DB: s.db, Now: deps.Now}
+	conversations := &conversation.Store{DB: s.db, Now: deps.Now}
+	s.engine = engine.New(cfg.engine(), engine.Deps{
+		Runs: s.runs, Conversations: conversations, Results: results, Hub: hub, Tools: s.registry, Models: s.models,
+		Owner: run.Owner{ID: schema.NewID("own_")}, Log: deps.Log, Now: deps.Now,
+	})
+	watcher := &watch.Watcher{Runs: s.runs, Hub: hub, Draining: s.draining}
+	s.conversations = &api.Conversations{
+		Store: conversations, Runs: s.runs, Engine: s.engine, Watcher: watcher, Results: results, Models: s.models,
+	}
+	s.runAPI = &api.Runs{Store: s.runs, Engine: s.engine, Watcher: watcher}
+	s.invoker = &invoke.Invoker{Runs: s.runs, Results: results, Tools: s.registry, Now: deps.Now}
+	s.account = &api.Account{Models: s.models.wire, DefaultModel: s.models.def, Usage: &usage.Store{DB: s.db, Now: deps.Now}}
+	s.tools, err = resulttool.New(s.runs, results, deps.Log)
+	return err
+}
+
+// Register adds the orchestrator's contracts to a server.
+func (s *Service) Register(r grpc.ServiceRegistrar) {
+	pb.RegisterConversationServiceServer(r, s.conversations)
+	pb.RegisterRunServiceServer(r, s.runAPI)
+	pb.RegisterIdentityServiceServer(r, &api.Identity{Store: s.identity})
+	pb.RegisterToolServiceServer(r, &api.Tools{Registry: s.registry, Invoker: s.invoker})
+	pb.RegisterAccountServiceServer(r, s.account)
+}
+
+// RegisterTools adds the orchestrator's own tools to a server.
+func (s *Service) RegisterTools(r grpc.ServiceRegistrar) { s.tools.Register(r) }
+
+// Start asks the tool providers, whose servers must answer by now, and frees
+// what a dead process held. Run follows.
+func (s *Service) Start(ctx context.Context) error {
+	ctx = s.asService(ctx)
+	if err := s.registry.Load(ctx); err != nil {
+		return err
+	}
+	if err := s.runs.LoseInvokes(ctx); err != nil {
+		return fmt.Errorf("end calls of the process before: %w", err)
+	}
+	n, err := s.runs.FreeAll(ctx)
+	if err != nil {
+		return err
+	}
+	if n > 0 {
+		s.log.InfoContext(ctx, "going on with runs of the process before", "runs", n)
+	}
+	return nil
+}
+
+// asService is ctx for what the orchestrator does for itself.
+func (s *Service) asService(ctx context.Context) context.Context {
+	return auth.NewContext(ctx, auth.ServicePrincipal("orchestrator"))
+}
+
+// Run drives runs until ctx ends and they are done or released.
+func (s *Service) Run(ctx context.Context) error {
+	var wg sync.WaitGroup
+	wg.Go(func() { s.registry.Run(s.asService(ctx)) })
+	wg.Go(func() { s.clean(ctx) })
+	err := s.engine.Run(ctx)
+	wg.Wait()
+	return err
+}
+
+// clean removes what is beyond its retention.
+func (s *Service) clean(ctx context.Context) {
+	tick := time.NewTicker(cleanEvery)
+	defer tick.Stop()
+	for {
+		err := s.db.Write(ctx, func(ctx context.Context, tx bun.IDB) error {
+			return schema.Clean(ctx, tx, s.now())
+		})
+		if err != nil && ctx.Err() == nil {
+			s.log.WarnContext(ctx, "old rows were not removed", "error", err)
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// Drain tells every reader to come back later.
+func (s *Service) Drain() { s.drainOnce.Do(func() { close(s.draining) }) }
+
+// Exchange turns an API token into its principal.
+func (s *Service) Exchange(ctx context.Context, token string) (auth.Principal, error) {
+	res, err := (&api.Identity{Store: s.identity}).Exchange(ctx, &pb.ExchangeRequest{Token: token})
+	if err != nil {
+		return auth.Principal{}, err
+	}
+	p := auth.UserPrincipal(res.UserId, res.Scopes...)
+	p.TokenID = res.TokenId
+	return p, nil
+}
+
+// Owner is the deployment's own user, with every scope.
+func (s *Service) Owner() auth.Principal { return auth.UserPrincipal(s.owner, auth.ScopeAll) }
+
+// LocalToken is the owner's token for people at this machine.
+func (s *Service) LocalToken() string { return s.token }
+
+// HasModel reports whether any model is configured.
+func (s *Service) HasModel() bool { return s.models.def != "" }
+
+// Close frees what New took. Run must have returned.
+func (s *Service) Close() error {
+	var err error
+	if s.tools != nil {
+		err = errors.Join(err, s.tools.Close())
+	}
+	if s.models != nil {
+		s.models.close()
+	}
+	for _, c := range s.foreign {
+		err = errors.Join(err, c.Close())
+	}
+	if s.db != nil {
+		err = errors.Join(err, s.db.Close())
+	}
+	return err
+}
