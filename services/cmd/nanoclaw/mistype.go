@@ -1,0 +1,167 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// flagError turns what the flag parser says into a usage error that names the
+// nearest flag, or what the flag takes.
+func flagError(cmd *cobra.Command, err error) error {
+	var unknown *pflag.NotExistError
+	var bad *pflag.InvalidValueError
+	var missing *pflag.ValueRequiredError
+	switch {
+	case errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() == "":
+		var names []string
+		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+		return usagef("%q has no flag --%s%s", cmd.CommandPath(), unknown.GetSpecifiedName(),
+			didYouMean("--", unknown.GetSpecifiedName(), names, "; \""+cmd.CommandPath()+" --help\" lists them"))
+	case errors.As(err, &bad):
+		if inner := bad.Unwrap(); isWorded(inner) {
+			return usagef("--%s: %w", bad.GetFlag().Name, inner)
+		}
+		return usagef("--%s: %q is not %s", bad.GetFlag().Name, bad.GetValue(), kindWords(bad.GetFlag().Value.Type()))
+	case errors.As(err, &missing):
+		return usagef("--%s needs a value: %s", missing.GetFlag().Name, kindWords(missing.GetFlag().Value.Type()))
+	}
+	return usagef("%w", err)
+}
+
+// kindWords names what a flag of a type takes.
+func kindWords(typ string) string {
+	switch typ {
+	case "int", "int32":
+		return "a whole number"
+	case "duration":
+		return "a duration such as 30s or 2m"
+	case "bool":
+		return "true or false"
+	}
+	return "some text"
+}
+
+// choice is a flag that takes one of a few words.
+type choice struct {
+	value   string
+	allowed []string
+}
+
+func (c *choice) String() string { return c.value }
+
+// Type is shown in the help.
+func (c *choice) Type() string { return strings.Join(c.allowed, "|") }
+
+// Set refuses every other word and names the nearest one.
+func (c *choice) Set(word string) error {
+	if !slices.Contains(c.allowed, word) {
+		return wordedError(fmt.Sprintf("%q is none of %s%s", word, strings.Join(c.allowed, ", "), didYouMean("", word, c.allowed, "")))
+	}
+	c.value = word
+	return nil
+}
+
+// wordedError is a flag error that already says what the flag takes.
+type wordedError string
+
+func (e wordedError) Error() string { return string(e) }
+
+func isWorded(err error) bool {
+	var worded wordedError
+	return errors.As(err, &worded)
+}
+
+// group is a command that only holds others. Called alone or with a word that
+// is none of them it is a mistake, never a silent success.
+func group(use, short string, commands ...*cobra.Command) *cobra.Command {
+	cmd := &cobra.Command{Use: use, Short: short}
+	cmd.AddCommand(commands...)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return usagef("say what to do: %q", cmd.CommandPath()+" "+strings.Join(commandNames(cmd), "|"))
+		}
+		return unknownCommand(cmd, args[0])
+	}
+	return cmd
+}
+
+func unknownCommand(cmd *cobra.Command, word string) error {
+	names := commandNames(cmd)
+	return usagef("%q has no command %q%s", cmd.CommandPath(), word,
+		didYouMean("", word, names, "; it has "+strings.Join(names, ", ")))
+}
+
+func commandNames(cmd *cobra.Command) []string {
+	var names []string
+	for _, c := range cmd.Commands() {
+		if c.IsAvailableCommand() {
+			names = append(names, c.Name())
+		}
+	}
+	return names
+}
+
+// exactly wants a number of arguments and shows how the command is used.
+func exactly(n int) cobra.PositionalArgs { return between(n, n) }
+
+func between(least, most int) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		switch {
+		case len(args) < least:
+			return usagef("something is missing: %s", cmd.UseLine())
+		case len(args) > most:
+			return usagef("%q is too much: %s (put quotes around text with spaces)", args[most], cmd.UseLine())
+		}
+		return nil
+	}
+}
+
+// didYouMean names the candidate that a slip of the hand explains, else says
+// otherwise.
+func didYouMean(prefix, word string, candidates []string, otherwise string) string {
+	best, bestDistance := "", max(2, len(word)/4)+1
+	for _, c := range candidates {
+		d := distance(word, c)
+		if strings.HasPrefix(c, word) && len(word) >= 2 {
+			d = min(d, 1)
+		}
+		if d < bestDistance {
+			best, bestDistance = c, d
+		}
+	}
+	if best == "" || bestDistance >= len(word) {
+		return otherwise
+	}
+	return ", did you mean " + prefix + best + "?"
+}
+
+// distance is the Levenshtein distance in bytes, where two swapped neighbours
+// count as one slip (optimal string alignment).
+func distance(a, b string) int {
+	rows := make([][]int, len(a)+1)
+	for i := range rows {
+		rows[i] = make([]int, len(b)+1)
+		rows[i][0] = i
+	}
+	for j := range rows[0] {
+		rows[0][j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		for j := 1; j <= len(b); j++ {
+			change := rows[i-1][j-1]
+			if a[i-1] != b[j-1] {
+				change++
+			}
+			rows[i][j] = min(change, rows[i-1][j]+1, rows[i][j-1]+1)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				rows[i][j] = min(rows[i][j], rows[i-2][j-2]+1)
+			}
+		}
+	}
+	return rows[len(a)][len(b)]
+}
