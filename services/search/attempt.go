@@ -28,6 +28,8 @@ type attempt struct {
 	latency     time.Duration
 	page        adapter.Page
 	filteredOut int
+	// dropped are the options that the engine does not know.
+	dropped []string
 }
 
 // attempt asks one engine within its own time limit.
@@ -59,7 +61,7 @@ func (s *Service) ask(ctx context.Context, e *engine, q request) attempt {
 	if err != nil {
 		return attempt{outcome: transport.Failure(err)}
 	}
-	a := attempt{status: resp.Status}
+	a := attempt{status: resp.Status, dropped: plan.Dropped}
 	a.page, a.outcome = interpret(e.Parse, resp, q.text)
 	if a.outcome.Code.HasResults() {
 		a.narrow(q)
@@ -105,6 +107,7 @@ func (s *Service) record(ctx context.Context, span trace.Span, a attempt) {
 		attribute.String("search.outcome", code),
 		attribute.Int("search.count", len(a.page.Results)),
 		attribute.Int("search.filtered_out", a.filteredOut),
+		attribute.StringSlice("search.dropped_options", a.dropped),
 		attribute.Int("http.response.status_code", a.status),
 	)
 	s.attempts.Add(ctx, 1, metric.WithAttributes(

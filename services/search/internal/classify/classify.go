@@ -55,9 +55,9 @@ var challenges = rules(
 	"google sorry", `form#captcha-form, form[action*="/sorry/"]`,
 	"yandex captcha", `form[action*="/checkcaptcha"], .CheckboxCaptcha, .AdvancedCaptcha`,
 	"baidu captcha", `.passMod_dialog-wrapper`,
-	"cloudflare challenge", `#challenge-running, #challenge-error-text, #cf-challenge-running, #cf-error-details, form#challenge-form[action*="__cf_chl"]`,
+	"cloudflare challenge", `#challenge-running, #challenge-error-text, #cf-challenge-running, form#challenge-form[action*="__cf_chl"]`,
 	"datadome captcha", `iframe[src*="captcha-delivery.com"]`,
-	"aws waf captcha", `#captcha-container script, awswaf-captcha`,
+	"aws waf captcha", `awswaf-captcha`,
 )
 
 // widgets are captchas that ordinary pages embed too, so they only count on

@@ -51,12 +51,15 @@ func readHTML(doc *goquery.Document, r adapter.Response) (adapter.Page, outcome.
 	return rows.Page(alteredQuery(doc))
 }
 
+// endOfList is the link, titled EOF, that stands below the last result.
+const endOfList = "http://www.google.com/search?"
+
 // add completes a row with its link, unless the link is paid for, leads back
-// into DuckDuckGo, or is the mark of the list's end, a link titled EOF.
+// into DuckDuckGo, or is the mark of the list's end.
 func add(rows *adapter.Rows, link *goquery.Selection, r adapter.Response, row adapter.Result) {
 	address, kind := target(link.AttrOr("href", ""))
 	row.Title = adapter.CleanText(link.Text())
-	if kind == linkAd || kind == linkInternal || row.Title == "EOF" {
+	if kind == linkAd || kind == linkInternal || row.Title == "EOF" && strings.HasPrefix(address, endOfList) {
 		return
 	}
 	row.URL = address

@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"fmt"
 	"regexp"
+	"slices"
 	"testing"
 
 	"github.com/nanoclaw/nanoclaw/services/search/internal/adapter"
@@ -34,10 +35,11 @@ func mutations(page []byte) []mutation {
 		out = append(out, mutation{fmt.Sprintf("cut at %d/10", i), page[:len(page)*i/10]})
 	}
 	for _, n := range names {
-		word := regexp.MustCompile(`\b` + n + `\b`)
-		out = append(out,
-			mutation{"renamed " + n, word.ReplaceAll(page, []byte("zz"+n))},
-			mutation{"removed " + n, word.ReplaceAll(page, nil)})
+		if name := []byte(n); bytes.Contains(page, name) {
+			out = append(out,
+				mutation{"renamed " + n, bytes.ReplaceAll(page, name, []byte("zz"))},
+				mutation{"removed " + n, bytes.ReplaceAll(page, name, nil)})
+		}
 	}
 	out = append(out,
 		mutation{"classes dropped", regexp.MustCompile(`class=("[^"]*"|'[^']*')`).ReplaceAll(page, nil)},
@@ -55,37 +57,29 @@ func TestBrokenPagesAreNeverCalledEmpty(t *testing.T) {
 		duckduckgo.NameLite: duckduckgo.NewLite("").Parse, "generic": generic.Parse,
 	}
 	n := 0
+	hold := func(c adaptertest.Captured, name, change string, page []byte) {
+		n++
+		p, o := parsers[name](adapter.Response{Status: c.Status, Body: page})
+		if !slices.Contains(outcome.All(), o.Code) {
+			t.Errorf("%s by %s, %s: outcome %q is unknown", c.File, name, change, o.Code)
+		}
+		if o.Code == outcome.EmptyVerified {
+			t.Errorf("%s by %s, %s: called empty (%s)", c.File, name, change, o.Detail)
+		}
+		if o.Code.HasResults() != (len(p.Results) > 0) {
+			t.Errorf("%s by %s, %s: %s with %d results", c.File, name, change, o.Code, len(p.Results))
+		}
+	}
 	for _, c := range adaptertest.Corpus(t) {
-		if c.Kind == "no_results" {
-			continue // these are empty, and their engines have no adapter
+		for name := range parsers {
+			hold(c, name, "unchanged", c.Body)
 		}
-		for name, parse := range parsers {
-			if _, has := parsers[c.Provider]; has && name != c.Provider {
-				continue
-			}
-			for _, m := range mutations(c.Body) {
-				p, o := parse(adapter.Response{Status: c.Status, Body: m.page})
-				n++
-				if !known(o.Code) {
-					t.Errorf("%s by %s, %s: outcome %q is unknown", c.File, name, m.name, o.Code)
-				}
-				if o.Code == outcome.EmptyVerified {
-					t.Errorf("%s by %s, %s: called empty (%s)", c.File, name, m.name, o.Detail)
-				}
-				if o.Code.HasResults() != (len(p.Results) > 0) {
-					t.Errorf("%s by %s, %s: %s with %d results", c.File, name, m.name, o.Code, len(p.Results))
-				}
-			}
+		if _, ok := parsers[c.Provider]; !ok || c.Provider == "generic" {
+			continue
+		}
+		for _, m := range mutations(c.Body) {
+			hold(c, c.Provider, m.name, m.page)
 		}
 	}
-	t.Logf("%d broken pages", n)
-}
-
-func known(c outcome.Code) bool {
-	for _, k := range outcome.All() {
-		if c == k {
-			return true
-		}
-	}
-	return false
+	t.Logf("%d pages", n)
 }

@@ -34,7 +34,7 @@ func Read(r adapter.Response, read Reader) (adapter.Page, outcome.Outcome) {
 	}
 	if failed {
 		// A block may say by its page what its status only hints at.
-		if o, ok := of(classify.Remaining(doc)); ok && byStatus.Code != outcome.RateLimited {
+		if o, ok := of(classify.Remaining(doc)); ok && o.Code == outcome.Challenge && byStatus.Code != outcome.RateLimited {
 			return adapter.Page{}, o
 		}
 		return adapter.Page{}, byStatus
@@ -43,6 +43,9 @@ func Read(r adapter.Response, read Reader) (adapter.Page, outcome.Outcome) {
 	if o.Code == outcome.LayoutUnrecognised {
 		if better, ok := of(classify.Remaining(doc)); ok {
 			return adapter.Page{}, better
+		}
+		if r.Truncated {
+			o.Detail += "; the page was cut at the size limit"
 		}
 	}
 	return p, o
