@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
 	"google.golang.org/grpc"
 
 	"github.com/nanoclaw/nanoclaw/services/gateway/internal/guard"
@@ -76,6 +77,8 @@ type Deps struct {
 	// Anonymous is who requests without a token are made for (--no-token); nil:
 	// they are refused. Only on loopback.
 	Anonymous *auth.Principal
+	// TracerProvider of the gateway's spans; nil: the global one.
+	TracerProvider trace.TracerProvider
 	// Logger of the gateway; nil: slog.Default.
 	Logger *slog.Logger
 }

@@ -204,7 +204,7 @@ type fixture struct {
 	*backend
 	gw  *gateway.Gateway
 	url string
-	log *bytes.Buffer
+	log *syncBuffer
 }
 
 type option func(*gateway.Config, *gateway.Deps)
@@ -214,11 +214,11 @@ func newFixture(t testing.TB, b *backend, opts ...option) *fixture {
 	if b == nil {
 		b = &backend{}
 	}
-	var log syncBuffer
+	log := &syncBuffer{}
 	cfg := gateway.DefaultConfig()
 	deps := gateway.Deps{
 		Conn:     b.start(t),
-		Logger:   slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+		Logger:   slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 		Exchange: exchange,
 	}
 	for _, o := range opts {
@@ -230,18 +230,25 @@ func newFixture(t testing.TB, b *backend, opts ...option) *fixture {
 	}
 	srv := httptest.NewServer(gw.Handler())
 	t.Cleanup(func() { gw.Drain(); srv.Close(); http.DefaultClient.CloseIdleConnections() })
-	return &fixture{backend: b, gw: gw, url: srv.URL, log: &log.Buffer}
+	return &fixture{backend: b, gw: gw, url: srv.URL, log: log}
 }
 
+// syncBuffer is a log that many goroutines write.
 type syncBuffer struct {
-	mu sync.Mutex
-	bytes.Buffer
+	mu  sync.Mutex
+	buf bytes.Buffer
 }
 
 func (b *syncBuffer) Write(p []byte) (int, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.Buffer.Write(p)
+	return b.buf.Write(p)
+}
+
+func (b *syncBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.String()
 }
 
 func exchange(_ context.Context, token string) (auth.Principal, error) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
 	"go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp"
+	"go.opentelemetry.io/otel/propagation"
 	"google.golang.org/grpc"
 
 	"github.com/nanoclaw/nanoclaw/gen"
@@ -84,15 +85,27 @@ func build(ctx context.Context, cfg Config, deps Deps) (*Gateway, error) {
 	if err != nil {
 		return nil, err
 	}
-	traced := otelhttp.NewHandler(g.observe(edge.Handler(http.HandlerFunc(g.route))), "gateway",
-		otelhttp.WithPublicEndpointFn(func(*http.Request) bool { return true }),
-		otelhttp.WithFilter(func(r *http.Request) bool { return classOf(r.URL.Path) != classHealth }))
+	traced := otelhttp.NewHandler(g.observe(edge.Handler(http.HandlerFunc(g.route))), "gateway", tracing(deps)...)
 	g.handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		guard.Strip(r.Header)
 		secure(w.Header())
 		traced.ServeHTTP(w, r)
 	})
 	return g, nil
+}
+
+// tracing begins a new trace with each request: whoever calls from outside may
+// be linked to, but not decide what is sampled. Health checks are not traced.
+func tracing(deps Deps) []otelhttp.Option {
+	options := []otelhttp.Option{
+		otelhttp.WithPublicEndpointFn(func(*http.Request) bool { return true }),
+		otelhttp.WithPropagators(propagation.TraceContext{}),
+		otelhttp.WithFilter(func(r *http.Request) bool { return classOf(r.URL.Path) != classHealth }),
+	}
+	if deps.TracerProvider != nil {
+		options = append(options, otelhttp.WithTracerProvider(deps.TracerProvider))
+	}
+	return options
 }
 
 func (g *Gateway) buildRoutes(ctx context.Context, deps Deps) error {

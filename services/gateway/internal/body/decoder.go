@@ -1,7 +1,6 @@
 package body
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -55,8 +54,9 @@ func (d Decoder) decode(v any) error {
 		return io.EOF
 	}
 	desc := msg.ProtoReflect().Descriptor()
-	if b, ok := d.In.(*Body); !ok || !b.Lenient {
-		if path := unknownField(raw, desc); path != "" {
+	b, checked := d.In.(*Body)
+	if strict := !checked || !b.Lenient; strict && json.Valid(raw) {
+		if path, found := unknownField(raw, desc); found {
 			return rpcerr.New(codes.InvalidArgument, ReasonUnknownField, "unknown field %q", path).
 				WithField(path, "is not a field of this request")
 		}
@@ -95,126 +95,4 @@ func shaped(err error, desc protoreflect.MessageDescriptor) error {
 	}
 	return rpcerr.New(codes.InvalidArgument, ReasonInvalidArgument, "%s%s: must be a value of type %s", name, where, kind).
 		WithField(name, "must be a value of type "+kind)
-}
-
-// unknownField finds the first field of a JSON object that its message does not
-// have and answers its path, for example "filter.stauts" or "items[2].nmae";
-// empty when all are known. raw must be valid JSON.
-func unknownField(raw []byte, desc protoreflect.MessageDescriptor) string {
-	dec := json.NewDecoder(bytes.NewReader(raw))
-	return walk{dec}.value("", desc)
-}
-
-type walk struct{ *json.Decoder }
-
-// value reads one JSON value that should be a message of type desc; nil stands
-// for anything else, whose inside is not looked at.
-func (w walk) value(path string, desc protoreflect.MessageDescriptor) string {
-	if desc == nil || strings.HasPrefix(string(desc.FullName()), "google.protobuf.") {
-		w.skip() // Struct and Timestamp have JSON of their own
-		return ""
-	}
-	t, err := w.Token()
-	if err != nil {
-		return ""
-	}
-	if t != json.Delim('{') {
-		w.rest(t) // a wrong type: protojson says so better
-		return ""
-	}
-	for w.More() {
-		t, err := w.Token()
-		if err != nil {
-			return ""
-		}
-		name, _ := t.(string)
-		at := name
-		if path != "" {
-			at = path + "." + name
-		}
-		fd := field(desc, name)
-		if fd == nil {
-			return at
-		}
-		if bad := w.field(at, fd); bad != "" {
-			return bad
-		}
-	}
-	_, _ = w.Token() // the closing brace
-	return ""
-}
-
-// field reads the value of a field: one message, a list or a map of them.
-func (w walk) field(path string, fd protoreflect.FieldDescriptor) string {
-	switch {
-	case fd.IsMap() && fd.MapValue().Message() != nil:
-		return w.each('{', fd.MapValue().Message(), func(_ int, key string) string { return path + "." + key })
-	case fd.IsMap() || fd.Message() == nil:
-		w.skip()
-		return ""
-	case fd.IsList():
-		return w.each('[', fd.Message(), func(i int, _ string) string { return fmt.Sprintf("%s[%d]", path, i) })
-	}
-	return w.value(path, fd.Message())
-}
-
-// each reads a list or a map of messages.
-func (w walk) each(open json.Delim, desc protoreflect.MessageDescriptor, at func(i int, key string) string) string {
-	t, err := w.Token()
-	if err != nil {
-		return ""
-	}
-	if t != open {
-		w.rest(t)
-		return ""
-	}
-	for i := 0; w.More(); i++ {
-		key := ""
-		if open == '{' {
-			t, err := w.Token()
-			if err != nil {
-				return ""
-			}
-			key, _ = t.(string)
-		}
-		if bad := w.value(at(i, key), desc); bad != "" {
-			return bad
-		}
-	}
-	_, _ = w.Token()
-	return ""
-}
-
-// field finds a field by the name protojson would take: the proto's or the
-// lowerCamelCase one.
-func field(desc protoreflect.MessageDescriptor, name string) protoreflect.FieldDescriptor {
-	if fd := desc.Fields().ByTextName(name); fd != nil {
-		return fd
-	}
-	return desc.Fields().ByJSONName(name)
-}
-
-// skip reads one value without looking at it.
-func (w walk) skip() {
-	var v json.RawMessage
-	_ = w.Decode(&v)
-}
-
-// rest reads what is left of a value whose first token was t.
-func (w walk) rest(t json.Token) {
-	if d, ok := t.(json.Delim); !ok || (d != '{' && d != '[') {
-		return
-	}
-	for depth := 1; depth > 0; {
-		t, err := w.Token()
-		if err != nil {
-			return
-		}
-		switch t {
-		case json.Delim('{'), json.Delim('['):
-			depth++
-		case json.Delim('}'), json.Delim(']'):
-			depth--
-		}
-	}
 }

@@ -52,7 +52,7 @@ func New(cfg Config) (*Guard, error) {
 	g := &Guard{cfg: cfg, hosts: make(map[string]bool), origin: http.NewCrossOriginProtection()}
 	for _, h := range cfg.Hosts {
 		name := hostName(h)
-		if name == "" || strings.ContainsAny(name, "/*@ ") {
+		if name == "" || strings.ContainsAny(h, "/*@ ") {
 			return nil, fmt.Errorf("allowed host %q: must be a host name or an address", h)
 		}
 		g.hosts[name] = true
