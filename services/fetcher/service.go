@@ -67,11 +67,12 @@ func New(_ context.Context, cfg Config, deps Deps) (*Service, error) {
 	return s, nil
 }
 
-// Register adds FetcherService and the tools to a server.
-func (s *Service) Register(r grpc.ServiceRegistrar) {
-	fetcherv1.RegisterFetcherServiceServer(r, s)
-	s.tools.Register(r)
-}
+// Register adds FetcherService to a server.
+func (s *Service) Register(r grpc.ServiceRegistrar) { fetcherv1.RegisterFetcherServiceServer(r, s) }
+
+// RegisterTools adds the fetcher's ToolProviderService to a server. It is apart,
+// since in one process every provider needs a server of its own for it.
+func (s *Service) RegisterTools(r grpc.ServiceRegistrar) { s.tools.Register(r) }
 
 // Run blocks until ctx ends: the service works only when called.
 func (s *Service) Run(ctx context.Context) error {

@@ -26,6 +26,7 @@ const (
 	enoughProse = 200  // prose below which a page has no article
 	dominant    = 0.90 // share of the prose a child needs to be descended into
 	articleHas  = 0.50 // share of the prose an article element needs
+	markedHas   = 0.10 // share of the prose an element marked as articleBody needs
 	linkBlock   = 0.50 // share of letters in links that makes a block navigation
 	besideMax   = 0.40 // share of the prose up to which a name can discard a block
 )
@@ -112,22 +113,31 @@ func (m *mass) add(o mass) {
 	m.prose += o.prose
 }
 
-// start is the element the descent begins at: the one article-like element
-// that holds most of the prose, else the body.
+// start is the element the descent begins at: the one element marked as the
+// body of an article, or the one article element that holds most of the prose,
+// else the main element or the body.
 func (c *content) start(body *html.Node) *html.Node {
-	best, bestProse := body, int(articleHas*float64(c.mass[body].prose))
+	all := float64(c.mass[body].prose)
+	var marked, article *html.Node
 	for n := range body.Descendants() {
-		if n.Type != html.ElementNode || c.mass[n].prose <= bestProse {
+		if n.Type != html.ElementNode || c.mass[n].prose < minProse {
 			continue
 		}
-		if n.DataAtom == atom.Article || strings.Contains(attr(n, "itemprop"), "articleBody") {
-			best, bestProse = n, max(bestProse, c.mass[n].prose*9/10)
+		if strings.Contains(attr(n, "itemprop"), "articleBody") && (marked == nil || c.mass[n].prose > c.mass[marked].prose) {
+			marked = n
+		}
+		if n.DataAtom == atom.Article && (article == nil || c.mass[n].prose*9 > c.mass[article].prose*10) {
+			article = n
 		}
 	}
-	if best == body {
+	switch {
+	case marked != nil && float64(c.mass[marked].prose) >= markedHas*all:
+		return marked
+	case article != nil && float64(c.mass[article].prose) >= articleHas*all:
+		return article
+	default:
 		return c.landmark(body)
 	}
-	return best
 }
 
 // landmark is the main element, where it holds enough of the page.
