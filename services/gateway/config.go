@@ -70,8 +70,8 @@ type Deps struct {
 	Conn grpc.ClientConnInterface
 	// Orchestrator, Search and Fetcher lead to one service; nil: Conn does.
 	Orchestrator, Search, Fetcher grpc.ClientConnInterface
-	// Exchange turns an API token into its principal, by asking the
-	// IdentityService as a service. An error with the code UNAUTHENTICATED or
+	// Exchange turns an API token into its principal; nil: the IdentityService
+	// of the orchestrator is asked. An error with the code UNAUTHENTICATED or
 	// NOT_FOUND says that the token stands for nobody.
 	Exchange func(ctx context.Context, token string) (auth.Principal, error)
 	// Anonymous is who requests without a token are made for (--no-token); nil:
@@ -87,6 +87,13 @@ func (d Deps) orchestrator() grpc.ClientConnInterface { return orElse(d.Orchestr
 func (d Deps) search() grpc.ClientConnInterface       { return orElse(d.Search, d.Conn) }
 func (d Deps) fetcher() grpc.ClientConnInterface      { return orElse(d.Fetcher, d.Conn) }
 
+func (d Deps) exchange() func(context.Context, string) (auth.Principal, error) {
+	if d.Exchange != nil {
+		return d.Exchange
+	}
+	return exchangeOver(d.orchestrator())
+}
+
 func orElse(own, shared grpc.ClientConnInterface) grpc.ClientConnInterface {
 	if own != nil {
 		return own
@@ -97,9 +104,6 @@ func orElse(own, shared grpc.ClientConnInterface) grpc.ClientConnInterface {
 func (d Deps) check(cfg Config) error {
 	if d.orchestrator() == nil || d.search() == nil || d.fetcher() == nil {
 		return errors.New("a connection to every service is needed: set Deps.Conn")
-	}
-	if d.Exchange == nil {
-		return errors.New("Deps.Exchange is needed to check tokens")
 	}
 	if d.Anonymous != nil && !guard.IsLoopback(cfg.ListenAddr) {
 		return errors.New("serving without a token is only allowed on a loopback address such as 127.0.0.1:3000")

@@ -46,10 +46,11 @@ type backend struct {
 	searchv1.UnimplementedSearchServiceServer
 	fetcherv1.UnimplementedFetcherServiceServer
 
-	create func(context.Context, *orchestratorv1.CreateConversationRequest) (*orchestratorv1.Conversation, error)
-	send   func(context.Context, *orchestratorv1.SendMessageRequest) (*orchestratorv1.Message, error)
-	stream func(*orchestratorv1.StreamMessageRequest, grpc.ServerStreamingServer[orchestratorv1.RunEvent]) error
-	watch  func(*orchestratorv1.WatchRunRequest, grpc.ServerStreamingServer[orchestratorv1.RunEvent]) error
+	exchange func(context.Context, *orchestratorv1.ExchangeRequest) (*orchestratorv1.ExchangeResponse, error)
+	create   func(context.Context, *orchestratorv1.CreateConversationRequest) (*orchestratorv1.Conversation, error)
+	send     func(context.Context, *orchestratorv1.SendMessageRequest) (*orchestratorv1.Message, error)
+	stream   func(*orchestratorv1.StreamMessageRequest, grpc.ServerStreamingServer[orchestratorv1.RunEvent]) error
+	watch    func(*orchestratorv1.WatchRunRequest, grpc.ServerStreamingServer[orchestratorv1.RunEvent]) error
 
 	health *health.Server
 
@@ -72,6 +73,10 @@ func (b *backend) CreateConversation(ctx context.Context, r *orchestratorv1.Crea
 		return nil, err
 	}
 	return &orchestratorv1.CreateConversationResponse{Conversation: c}, nil
+}
+
+func (b *backend) Exchange(ctx context.Context, r *orchestratorv1.ExchangeRequest) (*orchestratorv1.ExchangeResponse, error) {
+	return b.exchange(ctx, r)
 }
 
 func (b *backend) DeleteConversation(context.Context, *orchestratorv1.DeleteConversationRequest) (*orchestratorv1.DeleteConversationResponse, error) {

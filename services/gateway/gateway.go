@@ -74,7 +74,7 @@ func build(ctx context.Context, cfg Config, deps Deps) (*Gateway, error) {
 	}
 	edge, err := guard.New(guard.Config{
 		Hosts:     append(guard.ListenHosts(cfg.ListenAddr), cfg.AllowedHosts...),
-		Exchange:  deps.Exchange,
+		Exchange:  deps.exchange(),
 		Anonymous: deps.Anonymous,
 		CacheTTL:  cfg.TokenCacheTTL,
 		CacheSize: cfg.TokenCacheSize,

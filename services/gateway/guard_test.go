@@ -1,18 +1,23 @@
 package gateway_test
 
 import (
+	"context"
 	"net/http"
 	"slices"
 	"strings"
 	"testing"
 
 	"google.golang.org/genproto/googleapis/api/annotations"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
 
+	orchestratorv1 "github.com/nanoclaw/nanoclaw/gen/go/nanoclaw/orchestrator/v1"
 	"github.com/nanoclaw/nanoclaw/services/gateway"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/auth"
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/rpcerr"
 )
 
 // edgeRoute is a route as the edge sees it.
@@ -21,11 +26,9 @@ type edgeRoute struct {
 	open, hasBody bool
 }
 
-// everyRoute lists the routes of all contracts in this program, whether the
-// gateway knows them or not, and the gateway's own.
-func everyRoute(t *testing.T) []edgeRoute {
-	t.Helper()
-	all := []edgeRoute{
+// ownRoutes are those that no contract has, and some that nobody has.
+func ownRoutes() []edgeRoute {
+	return []edgeRoute{
 		{"GET", "/healthz", true, false}, {"GET", "/readyz", true, false},
 		{"GET", "/", true, false}, {"GET", "/conversations/c1", true, false}, {"GET", "/assets/app.js", true, false},
 		{"GET", "/openapi.yaml", false, false}, {"GET", "/docs", false, false},
@@ -33,7 +36,13 @@ func everyRoute(t *testing.T) []edgeRoute {
 		{"GET", "/api/nothing", false, false}, {"POST", "/api/nothing", false, true},
 		{"POST", "/v1/chat/completions", false, false}, {"POST", "/mcp", false, false},
 	}
-	generated := 0
+}
+
+// contractRoutes lists the routes of all contracts in this program, whether the
+// gateway knows them or not.
+func contractRoutes(t *testing.T) []edgeRoute {
+	t.Helper()
+	var all []edgeRoute
 	protoregistry.GlobalFiles.RangeFiles(func(fd protoreflect.FileDescriptor) bool {
 		if !strings.HasPrefix(string(fd.Package()), "nanoclaw.") {
 			return true
@@ -66,13 +75,12 @@ func everyRoute(t *testing.T) []edgeRoute {
 				}
 				r.path = strings.Join(segments, "/")
 				all = append(all, r)
-				generated++
 			}
 		}
 		return true
 	})
-	if generated < 20 {
-		t.Fatalf("only %d routes found in the contracts", generated)
+	if len(all) < 20 {
+		t.Fatalf("only %d routes found in the contracts", len(all))
 	}
 	return all
 }
@@ -87,7 +95,7 @@ func TestGuardOnEveryRoute(t *testing.T) {
 			}
 		}
 	}
-	for _, route := range everyRoute(t) {
+	for _, route := range append(ownRoutes(), contractRoutes(t)...) {
 		t.Run(route.method+" "+route.path, func(t *testing.T) {
 			body := ""
 			if route.hasBody {
@@ -194,6 +202,30 @@ func TestTokens(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestTokensAreExchangedByTheOrchestrator(t *testing.T) {
+	b := &backend{exchange: func(ctx context.Context, r *orchestratorv1.ExchangeRequest) (*orchestratorv1.ExchangeResponse, error) {
+		md, _ := metadata.FromIncomingContext(ctx)
+		if p, ok, err := auth.FromMetadata(md); err != nil || !ok || p.Kind != auth.KindService {
+			return nil, rpcerr.New(codes.PermissionDenied, "SERVICE_ONLY", "services only, not %s", p.ID())
+		}
+		if r.GetToken() != "nc_x" {
+			return nil, rpcerr.New(codes.Unauthenticated, "UNAUTHENTICATED", "no such token")
+		}
+		return &orchestratorv1.ExchangeResponse{UserId: "u2", TokenId: "t2", Scopes: []string{"chat"}}, nil
+	}}
+	f := newFixture(t, b, func(_ *gateway.Config, d *gateway.Deps) { d.Exchange = nil })
+	r := f.request(t, "GET", "/api/conversations", "")
+	r.Header.Set("Authorization", "Bearer nc_x")
+	if got := do(t, r); got.StatusCode != 200 {
+		t.Fatalf("answer = %d %s", got.StatusCode, got.body)
+	}
+	p, _, _ := auth.FromMetadata(f.lastCall(t).md)
+	if p.Kind != auth.KindUser || p.UserID != "u2" || p.TokenID != "t2" || !p.Has("chat") || p.Has("tools") {
+		t.Errorf("principal = %+v", p)
+	}
+	mustFail(t, do(t, f.request(t, "GET", "/api/conversations", "")), 401, "TOKEN_INVALID")
 }
 
 func TestASignInLinkBecomesACookie(t *testing.T) {
