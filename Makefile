@@ -1,0 +1,109 @@
+# NanoClaw: everything a developer types. `make` alone explains it.
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+
+web   := services/gateway/web
+buf   := $(web)/node_modules/.bin/buf
+check := bin/tools/staticcheck
+
+# Stamps: made once, and again when what they were made from changes.
+npm_tools := $(web)/node_modules/.stamp
+protodeps := third_party/.stamp
+
+##@ Use
+
+.PHONY: run
+run: build ## Set up, build and serve everything; ARGS="--http-addr ..." is passed on
+	@exec bin/nanoclaw serve $(ARGS)
+
+.PHONY: build
+build: setup ## Build bin/nanoclaw: one static binary
+	@echo "build: bin/nanoclaw $(VERSION)"
+	@CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/nanoclaw ./services/cmd/nanoclaw
+
+##@ Test
+
+.PHONY: test
+test: setup ## Every test that needs no outside server; PKG=./services/search/... for some
+	@.ci/test $(PKG)
+
+.PHONY: test-faults
+test-faults: setup ## The same with the long tests in full, nothing from the cache
+	@NANOCLAW_TEST_FULL=1 TEST_TIMEOUT=60m TEST_FLAGS="-count=1 $$TEST_FLAGS" .ci/test $(PKG)
+
+.PHONY: fuzz
+fuzz: setup ## Every fuzz target for FUZZTIME (60s) each; FUZZ=pattern for some
+	@.ci/fuzz
+
+.PHONY: bench
+bench: setup ## Every benchmark, one JSON line a figure; BENCHTIME=1x for a smoke test
+	@.ci/bench
+
+##@ Change
+
+.PHONY: generate
+generate: $(npm_tools) $(protodeps) ## Generate gen/ from proto/
+	@$(buf) generate
+
+.PHONY: check-generated
+check-generated: generate ## Fail when gen/ is not what proto/ generates
+	@git diff --exit-code --stat -- gen && test -z "$$(git ls-files --others --exclude-standard -- gen | tee /dev/stderr)" || \
+		{ echo "gen/ was not fresh: run make generate and commit it" >&2; exit 1; }
+
+.PHONY: lint
+lint: $(npm_tools) $(protodeps) $(check) ## gofmt, go vet, staticcheck, buf lint and buf format
+	@files=$$(git ls-files '*.go' ':!gen/go' | xargs gofmt -l); \
+		test -z "$$files" || { printf 'not gofmt-ed:\n%s\n' "$$files" >&2; exit 1; }
+	go vet work
+	$(check) ./gen/internal/... ./services/... ./services/toolkit/...
+	$(buf) lint
+	$(buf) format proto --diff --exit-code
+
+.PHONY: breaking
+breaking: $(npm_tools) $(protodeps) ## Fail when proto/ breaks callers; BASE=commit to compare with another
+	@.ci/breaking
+
+##@ Set up
+
+.PHONY: setup
+setup: ## What building and testing needs (run by the others)
+	@deploy/setup.sh
+
+.PHONY: setup-all
+setup-all: ## And what generate and lint need: Node.js, buf, staticcheck
+	@deploy/setup.sh all
+	@$(MAKE) --no-print-directory $(npm_tools) $(protodeps) $(check)
+
+.PHONY: clean
+clean: ## Remove what was built (never data/ or config.yml)
+	@rm -rf bin third_party $(web)/node_modules
+
+.PHONY: help
+help:
+	@awk 'BEGIN { FS = ":.*## "; print "usage: make TARGET" } \
+		/^##@ / { print "\n" substr($$0, 5) } \
+		/^[a-z-]+:.*## / { printf "  %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+# buf and the TypeScript generator, as package-lock.json pins them.
+$(npm_tools): $(web)/package.json $(web)/package-lock.json
+	@command -v npm >/dev/null || { echo "this needs Node.js and npm: run make setup-all" >&2; exit 1; }
+	@echo "setup: npm tools"
+	@cd $(web) && npm ci --no-audit --no-fund --loglevel=error
+	@touch $@
+
+# The protos that ours import, printed from the Go modules that hold them.
+$(protodeps): gen/go.mod gen/go.sum $(wildcard gen/internal/protodeps/*.go)
+	@echo "setup: imported protos"
+	@rm -rf third_party
+	@go run ./gen/internal/protodeps third_party/proto
+	@touch $@
+
+# Checkers, as .ci/tools/go.mod pins them.
+$(check): .ci/tools/go.mod .ci/tools/go.sum
+	@echo "setup: staticcheck"
+	@mkdir -p $(@D)
+	@GOWORK=off CGO_ENABLED=0 go -C .ci/tools build -o '$(CURDIR)/$(@D)/' tool
