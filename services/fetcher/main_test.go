@@ -57,6 +57,7 @@ func newSite(t *testing.T, h http.HandlerFunc) *site {
 	lis := bufconn.Listen(1 << 20)
 	server := grpc.NewServer()
 	svc.Register(server)
+	svc.RegisterTools(server)
 	go func() { _ = server.Serve(lis) }()
 	conn, err := grpc.NewClient("passthrough:///fetcher", grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return lis.DialContext(ctx) }))

@@ -82,6 +82,7 @@ type Service struct {
 
 	drainOnce sync.Once
 	draining  chan struct{}
+	ended     chan struct{} // closed when Run has returned
 }
 
 // New opens the database and puts the service together. Close it.
@@ -92,7 +93,7 @@ func New(ctx context.Context, cfg Config, deps Deps) (_ *Service, err error) {
 	if deps.Now == nil {
 		deps.Now = time.Now
 	}
-	s := &Service{log: deps.Log, now: deps.Now, draining: make(chan struct{})}
+	s := &Service{log: deps.Log, now: deps.Now, draining: make(chan struct{}), ended: make(chan struct{})}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.Close())
@@ -204,6 +205,7 @@ func (s *Service) asService(ctx context.Context) context.Context {
 
 // Run drives runs until ctx ends and they are done or released.
 func (s *Service) Run(ctx context.Context) error {
+	defer close(s.ended)
 	var wg sync.WaitGroup
 	wg.Go(func() { s.registry.Run(s.asService(ctx)) })
 	wg.Go(func() { s.clean(ctx) })
@@ -233,6 +235,14 @@ func (s *Service) clean(ctx context.Context) {
 
 // Drain tells every reader to come back later.
 func (s *Service) Drain() { s.drainOnce.Do(func() { close(s.draining) }) }
+
+// Wait returns when Run has, or ctx ends.
+func (s *Service) Wait(ctx context.Context) {
+	select {
+	case <-s.ended:
+	case <-ctx.Done():
+	}
+}
 
 // Exchange turns an API token into its principal.
 func (s *Service) Exchange(ctx context.Context, token string) (auth.Principal, error) {

@@ -93,11 +93,12 @@ func (s *Service) names() []string {
 	return names
 }
 
-// Register adds SearchService and the service's ToolProviderService to r.
-func (s *Service) Register(r grpc.ServiceRegistrar) {
-	searchv1.RegisterSearchServiceServer(r, s)
-	s.tools.Register(r)
-}
+// Register adds SearchService to r.
+func (s *Service) Register(r grpc.ServiceRegistrar) { searchv1.RegisterSearchServiceServer(r, s) }
+
+// RegisterTools adds the service's ToolProviderService to r. It is apart, since
+// in one process every provider needs a server of its own for it.
+func (s *Service) RegisterTools(r grpc.ServiceRegistrar) { s.tools.Register(r) }
 
 // Run returns when ctx ends: searches are made by calls alone.
 func (s *Service) Run(ctx context.Context) error {

@@ -31,7 +31,7 @@ func provider(t *testing.T, s *Service) toolv1.ToolProviderServiceClient {
 	server := grpc.NewServer(grpc.StreamInterceptor(func(srv any, ss grpc.ServerStream, _ *grpc.StreamServerInfo, h grpc.StreamHandler) error {
 		return h(srv, asUser{ss})
 	}))
-	s.Register(server)
+	s.RegisterTools(server)
 	lis := bufconn.Listen(1 << 20)
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(lis) }()

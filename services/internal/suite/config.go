@@ -1,0 +1,145 @@
+package suite
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"time"
+
+	"github.com/nanoclaw/nanoclaw/services/fetcher"
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/config"
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/telemetry"
+	"github.com/nanoclaw/nanoclaw/services/orchestrator"
+	"github.com/nanoclaw/nanoclaw/services/search"
+)
+
+// Config is the whole configuration: config.yml, NANOCLAW_* variables, flags.
+type Config struct {
+	// DataDir is the folder of databases, stored results and the local token.
+	DataDir string `koanf:"data_dir"`
+
+	HTTP      HTTPConfig      `koanf:"http"`
+	GRPC      ListenConfig    `koanf:"grpc"`
+	Admin     ListenConfig    `koanf:"admin"`
+	Log       LogConfig       `koanf:"log"`
+	Telemetry TelemetryConfig `koanf:"telemetry"`
+	Netguard  NetguardConfig  `koanf:"netguard"`
+
+	// The orchestrator's keys stand at the top: models, default_model, tools,
+	// providers and runs.
+	orchestrator.Config
+
+	Crawler fetcher.Config `koanf:"crawler"`
+	Search  search.Config  `koanf:"search"`
+}
+
+// ListenConfig is where a server listens.
+type ListenConfig struct {
+	// Addr is host:port; port 0 takes a free one.
+	Addr string `koanf:"addr"`
+}
+
+// HTTPConfig is where and for whom HTTP is served.
+type HTTPConfig struct {
+	// Addr is host:port; port 0 takes a free one.
+	Addr string `koanf:"addr"`
+	// AllowedHosts are names beside loopback and Addr by which this server may
+	// be asked for.
+	AllowedHosts []string `koanf:"allowed_hosts"`
+}
+
+// LogConfig is how the log is written.
+type LogConfig struct {
+	// Level is debug, info, warn or error.
+	Level string `koanf:"level"`
+	// Format is text or json.
+	Format string `koanf:"format"`
+}
+
+// TelemetryConfig is where traces go.
+type TelemetryConfig struct {
+	// Exporter is none, stdout or otlp.
+	Exporter string `koanf:"exporter"`
+	// OTLPEndpoint is host:port or a URL.
+	OTLPEndpoint string `koanf:"otlp_endpoint"`
+	// SampleRatio of the traces begun here is exported, over 0 up to 1.
+	SampleRatio float64 `koanf:"sample_ratio"`
+}
+
+// NetguardConfig opens single addresses to fetching.
+type NetguardConfig struct {
+	// Allow lists exact ip:port entries that may be fetched although they are
+	// not public.
+	Allow []string `koanf:"allow"`
+}
+
+// DefaultConfig holds until somebody says otherwise.
+func DefaultConfig() Config {
+	t := telemetry.DefaultConfig()
+	return Config{
+		DataDir:   "data",
+		HTTP:      HTTPConfig{Addr: "127.0.0.1:3000"},
+		GRPC:      ListenConfig{Addr: "127.0.0.1:3001"},
+		Admin:     ListenConfig{Addr: "127.0.0.1:3002"},
+		Log:       LogConfig{Level: "info", Format: "text"},
+		Telemetry: TelemetryConfig{Exporter: t.Exporter, OTLPEndpoint: t.OTLPEndpoint, SampleRatio: t.SampleRatio},
+		Config:    orchestrator.DefaultConfig(),
+		Crawler:   fetcher.DefaultConfig(),
+		Search:    search.DefaultConfig(),
+	}
+}
+
+// LoadOptions say where the configuration comes from.
+type LoadOptions struct {
+	// File is the path of config.yml. A file that is not there is only an
+	// error when FileRequired.
+	File         string
+	FileRequired bool
+	// Env is the environment, as os.Environ gives it.
+	Env []string
+	// Flags by the key that they set.
+	Flags map[string]any
+	// Origins, when not nil, is told for each key where its value came from.
+	Origins map[string]string
+}
+
+// Load reads the configuration: defaults, then the file, the environment and
+// the flags, each over the one before.
+func Load(o LoadOptions) (cfg Config, warnings []string, err error) {
+	cfg = DefaultConfig()
+	warnings, err = config.Load(&cfg, config.Sources{
+		File: o.File, FileRequired: o.FileRequired, Env: o.Env, EnvPrefix: config.DefaultEnvPrefix,
+		EnvAliases: map[string]string{"WEB_SEARCH_ADAPTER": "search.adapter"},
+		EnvIgnore:  []string{"NANOCLAW_CONFIG", "NANOCLAW_TOKEN", "NANOCLAW_SERVER"},
+		Flags:      o.Flags, Origins: o.Origins,
+	})
+	if err != nil {
+		return cfg, warnings, err
+	}
+	return cfg, warnings, cfg.Validate()
+}
+
+// Validate names every setting that cannot be.
+func (c Config) Validate() error {
+	var errs []error
+	if c.DataDir == "" {
+		errs = append(errs, errors.New("data_dir is empty: name a folder"))
+	}
+	for _, l := range []struct{ key, addr string }{{"http.addr", c.HTTP.Addr}, {"grpc.addr", c.GRPC.Addr}, {"admin.addr", c.Admin.Addr}} {
+		if _, _, err := net.SplitHostPort(l.addr); err != nil {
+			errs = append(errs, fmt.Errorf("%s: %q is not host:port, such as 127.0.0.1:3000", l.key, l.addr))
+		}
+	}
+	if err := c.Config.Validate(); err != nil {
+		errs = append(errs, err)
+	}
+	return errors.Join(append(errs, c.Crawler.Validate(), c.Search.Validate())...)
+}
+
+// Times of starting and stopping.
+const (
+	readHeaderTimeout = 10 * time.Second
+	idleTimeout       = 2 * time.Minute
+	maxHeaderBytes    = 64 << 10
+	adminStopTime     = time.Second
+)

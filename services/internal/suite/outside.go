@@ -1,0 +1,142 @@
+package suite
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/pprof"
+	"net/url"
+	"strings"
+
+	"google.golang.org/grpc"
+
+	"github.com/nanoclaw/nanoclaw/services/gateway"
+)
+
+// listeners are what is served to the outside.
+type listeners struct{ http, grpc, admin net.Listener }
+
+func (l *listeners) close() {
+	for _, one := range []net.Listener{l.http, l.grpc, l.admin} {
+		if one != nil {
+			_ = one.Close() // closed by its server already, as a rule
+		}
+	}
+}
+
+// listen takes the ports before anything else is done, so that a port in use
+// changes nothing.
+func (s *Suite) listen() error {
+	for _, l := range []struct {
+		key, addr string
+		to        *net.Listener
+	}{
+		{"http.addr", s.cfg.HTTP.Addr, &s.listeners.http},
+		{"grpc.addr", s.cfg.GRPC.Addr, &s.listeners.grpc},
+		{"admin.addr", s.cfg.Admin.Addr, &s.listeners.admin},
+	} {
+		if (s.opt.NoToken || l.key == "admin.addr") && !loopback(l.addr) {
+			return fmt.Errorf("%s is %s: without a token only loopback addresses such as 127.0.0.1 are listened on", l.key, l.addr)
+		}
+		lis, err := net.Listen("tcp", l.addr)
+		if err != nil {
+			return listenError(l.key, l.addr, err)
+		}
+		*l.to = lis
+	}
+	return nil
+}
+
+func listenError(key, addr string, err error) error {
+	if strings.Contains(err.Error(), "address already in use") {
+		return fmt.Errorf("%s: %s is in use by another program; stop it, or choose another address with %s", key, addr, key)
+	}
+	return fmt.Errorf("%s: cannot listen on %s: %w", key, addr, err)
+}
+
+func loopback(addr string) bool {
+	host, _, err := net.SplitHostPort(addr)
+	if err != nil {
+		return false
+	}
+	ip := net.ParseIP(host)
+	return host == "localhost" || (ip != nil && ip.IsLoopback())
+}
+
+// serveOutside serves HTTP, gRPC and the admin port.
+func (s *Suite) serveOutside(ctx context.Context) error {
+	cfg := gateway.DefaultConfig()
+	cfg.ListenAddr, cfg.AllowedHosts, cfg.Version = s.HTTPAddr(), s.cfg.HTTP.AllowedHosts, s.opt.Version
+	deps := gateway.Deps{Conn: s.conn, Exchange: s.orchestrator.Exchange, Logger: s.log}
+	if s.opt.NoToken {
+		owner := s.Owner()
+		deps.Anonymous = &owner
+	}
+	var err error
+	if s.gateway, err = gateway.New(ctx, cfg, deps); err != nil {
+		return err
+	}
+	s.running.Go(func() { s.fail(s.main.ServeTCP(s.listeners.grpc)) })
+	s.serveHTTP(s.listeners.http, s.gateway.Handler())
+	s.serveHTTP(s.listeners.admin, s.adminHandler())
+	return nil
+}
+
+func (s *Suite) serveHTTP(lis net.Listener, h http.Handler) {
+	server := &http.Server{
+		Handler: h, ReadHeaderTimeout: readHeaderTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes,
+		Protocols: new(http.Protocols),
+	}
+	server.Protocols.SetHTTP1(true)
+	server.Protocols.SetUnencryptedHTTP2(true)
+	s.servers = append(s.servers, server)
+	s.running.Go(func() { s.fail(server.Serve(lis)) })
+}
+
+// adminHandler has what operators need: metrics, profiles, and reflection for
+// gRPC tools.
+func (s *Suite) adminHandler() http.Handler {
+	reflection := grpc.NewServer()
+	s.main.RegisterReflection(reflection)
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", s.metrics)
+	mux.HandleFunc("/debug/pprof/", pprof.Index)
+	mux.HandleFunc("/debug/pprof/cmdline", pprof.Cmdline)
+	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
+	mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
+	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.ProtoMajor == 2 && strings.HasPrefix(r.Header.Get("Content-Type"), "application/grpc") {
+			reflection.ServeHTTP(w, r)
+			return
+		}
+		mux.ServeHTTP(w, r)
+	})
+}
+
+// HTTPAddr is where HTTP is served; empty when it is not.
+func (s *Suite) HTTPAddr() string { return addrOf(s.listeners.http) }
+
+// GRPCAddr is where gRPC is served; empty when it is not.
+func (s *Suite) GRPCAddr() string { return addrOf(s.listeners.grpc) }
+
+// AdminAddr is where metrics, profiles and reflection are served; empty when
+// they are not.
+func (s *Suite) AdminAddr() string { return addrOf(s.listeners.admin) }
+
+func addrOf(l net.Listener) string {
+	if l == nil {
+		return ""
+	}
+	return l.Addr().String()
+}
+
+// URL is the address of the web app with the token for this machine.
+func (s *Suite) URL() string {
+	u := url.URL{Scheme: "http", Host: s.HTTPAddr(), Path: "/"}
+	if !s.opt.NoToken {
+		u.RawQuery = url.Values{"token": {s.orchestrator.LocalToken()}}.Encode()
+	}
+	return u.String()
+}

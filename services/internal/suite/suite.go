@@ -1,0 +1,399 @@
+// Package suite puts the services together in one process, for the binary and
+// for tests alike. Services speak gRPC with each other over in-process
+// connections, with the same interceptors as over TCP.
+//
+// All contracts but one share a server. The exception is ToolProviderService,
+// which every provider serves under the same name, so each has a server of its
+// own for it.
+package suite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc"
+
+	pb "github.com/nanoclaw/nanoclaw/gen/go/nanoclaw/orchestrator/v1"
+	"github.com/nanoclaw/nanoclaw/services/fetcher"
+	"github.com/nanoclaw/nanoclaw/services/gateway"
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/auth"
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/blob"
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/netguard"
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/rpc"
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/store"
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/telemetry"
+	"github.com/nanoclaw/nanoclaw/services/orchestrator"
+	"github.com/nanoclaw/nanoclaw/services/search"
+)
+
+// The targets.
+const (
+	TargetOrchestrator = "orchestrator"
+	TargetSearch       = "search"
+	TargetFetcher      = "fetcher"
+	TargetGateway      = "gateway"
+)
+
+// needs are the targets that a target calls.
+var needs = map[string][]string{
+	TargetSearch:       nil,
+	TargetFetcher:      nil,
+	TargetOrchestrator: {TargetSearch, TargetFetcher},
+	TargetGateway:      {TargetOrchestrator, TargetSearch, TargetFetcher},
+}
+
+// Options say what is started.
+type Options struct {
+	// Targets are started with what they need; empty: all.
+	Targets []string
+	// Listen serves HTTP, gRPC and the admin port. Without it the services are
+	// there for this process alone, and the gateway is not.
+	Listen bool
+	// NoToken lets callers on this machine in without a token.
+	NoToken bool
+	Logger  *slog.Logger
+	Version string
+	// Telemetry changes how traces are made, for tests.
+	Telemetry func(*telemetry.Config)
+}
+
+// service is what the suite asks of a service.
+type service interface {
+	Register(grpc.ServiceRegistrar)
+	RegisterTools(grpc.ServiceRegistrar)
+	Run(context.Context) error
+	Close() error
+}
+
+// Suite is the running services.
+type Suite struct {
+	cfg     Config
+	opt     Options
+	log     *slog.Logger
+	metrics http.Handler
+
+	main         *rpc.Server
+	tools        []*rpc.Server
+	conn         *grpc.ClientConn
+	orchestrator *orchestrator.Service
+	gateway      *gateway.Gateway
+	listeners    listeners
+	servers      []*http.Server
+
+	closes []func() error // in reverse order
+
+	stopRuns context.CancelFunc
+	running  sync.WaitGroup
+	stopOnce sync.Once
+	stopErr  error
+
+	failOnce sync.Once
+	failure  error
+	done     chan struct{}
+}
+
+// Start starts the targets and returns when they are ready. What was started is
+// stopped again on an error.
+func Start(ctx context.Context, cfg Config, o Options) (*Suite, error) {
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	s := &Suite{cfg: cfg, opt: o, log: o.Logger, done: make(chan struct{})}
+	if err := s.start(ctx); err != nil {
+		stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+		defer cancel()
+		_ = s.Stop(stop) // the first error is the one that says why
+		return nil, err
+	}
+	return s, nil
+}
+
+func (s *Suite) start(ctx context.Context) error {
+	targets, err := closure(s.opt.Targets)
+	if err != nil {
+		return err
+	}
+	if s.opt.Listen && len(targets) < len(needs) {
+		return errors.New("serving single targets is not possible in this version: name none to serve all")
+	}
+	if s.opt.Listen {
+		if err := s.listen(); err != nil {
+			return err
+		}
+	}
+	if err := s.telemetry(ctx); err != nil {
+		return err
+	}
+	services, err := s.services(ctx, targets)
+	if err != nil {
+		return err
+	}
+	if err := s.mainServer(services); err != nil {
+		return err
+	}
+	if err := s.serveInside(ctx, services); err != nil {
+		return err
+	}
+	if s.opt.Listen {
+		return s.serveOutside(ctx)
+	}
+	return nil
+}
+
+// closure is the targets with what they need, in the order of starting.
+func closure(names []string) ([]string, error) {
+	order := []string{TargetSearch, TargetFetcher, TargetOrchestrator, TargetGateway}
+	if len(names) == 0 {
+		return order, nil
+	}
+	wanted := map[string]bool{}
+	var add func(name string) error
+	add = func(name string) error {
+		below, ok := needs[name]
+		if !ok {
+			return fmt.Errorf("there is no target %q; the targets are: %s", name, strings.Join(order, ", "))
+		}
+		wanted[name] = true
+		for _, n := range below {
+			if err := add(n); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	for _, n := range names {
+		if err := add(n); err != nil {
+			return nil, err
+		}
+	}
+	return slices.DeleteFunc(order, func(n string) bool { return !wanted[n] }), nil
+}
+
+func (s *Suite) telemetry(ctx context.Context) error {
+	cfg := telemetry.DefaultConfig()
+	cfg.Exporter, cfg.OTLPEndpoint, cfg.SampleRatio = s.cfg.Telemetry.Exporter, s.cfg.Telemetry.OTLPEndpoint, s.cfg.Telemetry.SampleRatio
+	cfg.ServiceVersion, cfg.Logger = s.opt.Version, s.log
+	if s.opt.Telemetry != nil {
+		s.opt.Telemetry(&cfg)
+	}
+	shutdown, metrics, err := telemetry.Setup(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	s.metrics = metrics
+	s.closing(func() error {
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		defer cancel()
+		return shutdown(ctx)
+	})
+	return nil
+}
+
+// services makes the services of the targets, each with the server of its tools.
+func (s *Suite) services(ctx context.Context, targets []string) ([]service, error) {
+	guard, err := netguard.New(netguard.Config{Allow: s.cfg.Netguard.Allow})
+	if err != nil {
+		return nil, err
+	}
+	var all []service
+	var providers []orchestrator.Provider
+	for _, name := range targets {
+		if name == TargetGateway {
+			continue
+		}
+		tools, err := rpc.NewServer(rpc.ServerConfig{Logger: s.log})
+		if err != nil {
+			return nil, err
+		}
+		conn, err := tools.DialInProcess(rpc.DialConfig{})
+		if err != nil {
+			return nil, err
+		}
+		s.closing(conn.Close)
+		providers = append(providers, orchestrator.Provider{Name: name, Conn: conn})
+		var svc service
+		switch name {
+		case TargetSearch:
+			svc, err = search.New(ctx, s.cfg.Search, search.Deps{Guard: guard, Log: s.log})
+		case TargetFetcher:
+			svc, err = fetcher.New(ctx, s.cfg.Crawler, fetcher.Deps{Guard: guard, Logger: s.log})
+		case TargetOrchestrator:
+			svc, err = s.newOrchestrator(ctx, providers)
+		}
+		if err != nil {
+			return nil, err
+		}
+		s.closing(svc.Close)
+		svc.RegisterTools(tools)
+		s.tools = append(s.tools, tools)
+		all = append(all, svc)
+	}
+	return all, nil
+}
+
+func (s *Suite) newOrchestrator(ctx context.Context, providers []orchestrator.Provider) (service, error) {
+	lock, err := store.LockDir(s.cfg.DataDir)
+	if err != nil {
+		return nil, err
+	}
+	s.closing(lock.Unlock)
+	blobs, err := blob.Open(ctx, filepath.Join(s.cfg.DataDir, "blobs"))
+	if err != nil {
+		return nil, err
+	}
+	s.closing(blobs.Close)
+	s.orchestrator, err = orchestrator.New(ctx, s.cfg.Config, orchestrator.Deps{
+		DataDir: s.cfg.DataDir, Blobs: blobs, Providers: providers, Log: s.log,
+	})
+	return s.orchestrator, err
+}
+
+// mainServer makes the server of all contracts but the tools'.
+func (s *Suite) mainServer(services []service) error {
+	cfg := rpc.DefaultServerConfig()
+	cfg.Logger = s.log
+	if s.orchestrator != nil {
+		cfg.Exchange = s.orchestrator.Exchange
+	}
+	if s.opt.NoToken {
+		owner := s.Owner()
+		cfg.AnonymousPrincipal = &owner
+	}
+	// Answers take as long as they take; each tool has a time-out of its own.
+	cfg.MethodTimeouts = map[string]time.Duration{
+		pb.ConversationService_SendMessage_FullMethodName: 0,
+		pb.ConversationService_Chat_FullMethodName:        0,
+		pb.ToolService_InvokeTool_FullMethodName:          0,
+	}
+	var err error
+	if s.main, err = rpc.NewServer(cfg); err != nil {
+		return err
+	}
+	if s.conn, err = s.main.DialInProcess(rpc.DialConfig{}); err != nil {
+		return err
+	}
+	s.closing(s.conn.Close)
+	for _, svc := range services {
+		svc.Register(s.main)
+	}
+	return nil
+}
+
+// serveInside makes the services answer each other and starts what they do by
+// themselves.
+func (s *Suite) serveInside(ctx context.Context, services []service) error {
+	for _, server := range append(slices.Clone(s.tools), s.main) {
+		s.running.Go(func() { s.fail(server.ServeInProcess()) })
+	}
+	for _, server := range s.tools {
+		if err := server.SetReady(); err != nil {
+			return err
+		}
+	}
+	if s.orchestrator != nil {
+		if err := s.orchestrator.Start(ctx); err != nil {
+			return err
+		}
+	}
+	if err := s.main.SetReady(); err != nil {
+		return err
+	}
+	runs, stop := context.WithCancel(context.WithoutCancel(ctx))
+	s.stopRuns = stop
+	for _, svc := range services {
+		s.running.Go(func() { s.fail(svc.Run(runs)) })
+	}
+	return nil
+}
+
+// fail ends the suite because a part of it ended with an error.
+func (s *Suite) fail(err error) {
+	if err == nil || errors.Is(err, http.ErrServerClosed) {
+		return
+	}
+	s.failOnce.Do(func() {
+		s.failure = err
+		close(s.done)
+	})
+}
+
+// closing adds what Stop must free.
+func (s *Suite) closing(f func() error) { s.closes = append(s.closes, f) }
+
+// Conn leads to every service started. The principal of a call is put into its
+// context: auth.NewContext(ctx, s.Owner()).
+func (s *Suite) Conn() grpc.ClientConnInterface { return s.conn }
+
+// Owner is the deployment's own user. Without the orchestrator it is somebody
+// who may use what is there.
+func (s *Suite) Owner() auth.Principal {
+	if s.orchestrator == nil {
+		return auth.UserPrincipal("local", auth.ScopeAll)
+	}
+	return s.orchestrator.Owner()
+}
+
+// HasModel reports whether any model is configured.
+func (s *Suite) HasModel() bool { return s.orchestrator != nil && s.orchestrator.HasModel() }
+
+// Done is closed when a part of the suite failed; Err says why.
+func (s *Suite) Done() <-chan struct{} { return s.done }
+
+// Err is why Done is closed.
+func (s *Suite) Err() error {
+	select {
+	case <-s.done:
+		return s.failure
+	default:
+		return nil
+	}
+}
+
+// Stop ends the suite: readers are told to come back, calls and runs get time to
+// end, until ctx does, and what is not done then goes on after the next start.
+func (s *Suite) Stop(ctx context.Context) error {
+	s.stopOnce.Do(func() { s.stopErr = s.stop(ctx) })
+	return s.stopErr
+}
+
+func (s *Suite) stop(ctx context.Context) error {
+	var errs []error
+	if s.gateway != nil {
+		s.gateway.Drain()
+	}
+	if s.orchestrator != nil {
+		s.orchestrator.Drain()
+	}
+	for _, server := range s.servers {
+		if err := server.Shutdown(ctx); err != nil {
+			errs = append(errs, fmt.Errorf("stop HTTP: %w", err), server.Close())
+		}
+	}
+	if s.main != nil {
+		errs = append(errs, s.main.Drain(ctx))
+	}
+	if s.stopRuns != nil {
+		s.stopRuns()
+	}
+	// Runs end or are released before their tools' servers stop.
+	if s.orchestrator != nil {
+		s.orchestrator.Wait(ctx)
+	}
+	for _, server := range s.tools {
+		errs = append(errs, server.Drain(ctx))
+	}
+	s.listeners.close()
+	s.running.Wait()
+	for _, f := range slices.Backward(s.closes) {
+		errs = append(errs, f())
+	}
+	return errors.Join(errs...)
+}
