@@ -6,7 +6,6 @@ import (
 	"net"
 	"sync"
 	"testing"
-	"time"
 
 	"go.uber.org/goleak"
 	"google.golang.org/grpc"
@@ -213,6 +212,3 @@ func requireStatus(t *testing.T, err error, code codes.Code, reason string) {
 		t.Fatalf("got %v (reason %q), want %v with reason %q", err, rpcerr.Reason(err), code, reason)
 	}
 }
-
-// never is longer than anything a test waits for.
-const never = 100 * 365 * 24 * time.Hour
