@@ -6,13 +6,14 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"net"
 	"strings"
-	"syscall"
 
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+
+	"github.com/nanoclaw/nanoclaw/services/fetcher"
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/rpcerr"
 )
 
 // Exit codes. Scripts rely on them: they never change their meaning.
@@ -68,6 +69,9 @@ func exitCode(err error) int {
 	if !ok {
 		return exitFailure
 	}
+	if rpcerr.Reason(err) == fetcher.ReasonPrivateAddress {
+		return exitDenied // whatever argument it came by
+	}
 	switch s.Code() {
 	case codes.InvalidArgument, codes.OutOfRange:
 		return exitUsage
@@ -96,12 +100,8 @@ func report(w io.Writer, err error) {
 
 // explain gives the words for an error, without the wrapping that programs add.
 func explain(err error) string {
-	var port *net.OpError
-	switch {
-	case errors.Is(err, errInterrupted), errors.Is(err, context.Canceled):
+	if errors.Is(err, errInterrupted) || errors.Is(err, context.Canceled) {
 		return "interrupted"
-	case errors.As(err, &port) && errors.Is(err, syscall.EADDRINUSE) && port.Addr != nil:
-		return fmt.Sprintf("%s is in use by another program: stop it, or choose another address with --http-addr, --grpc-addr or --admin-addr", port.Addr)
 	}
 	if s, ok := status.FromError(err); ok {
 		return explainStatus(s)

@@ -12,8 +12,6 @@ type cli struct {
 	stdout, stderr io.Writer
 	// env is in the form of os.Environ.
 	env []string
-
-	settings settings
 }
 
 // execute runs one command line and gives the exit code.
@@ -27,6 +25,12 @@ func (c *cli) execute(args []string) int {
 
 func (c *cli) rootCommand() *cobra.Command {
 	root := group("nanoclaw", "Hands for language models: search, fetch and tools, as a service and at the command line",
+		c.serveCommand(),
+		c.searchCommand(),
+		c.fetchCommand(),
+		c.toolsCommand(),
+		c.tokenCommand(),
+		c.configCommand(),
 		c.inspectCommand(),
 		c.versionCommand(),
 	)
@@ -44,5 +48,3 @@ Results go to stdout, everything else to stderr. Exit codes: 0 ok, 1 failure,
 	root.Args = cobra.ArbitraryArgs // RunE of the group says what is wrong
 	return root
 }
-
-type settings struct{}

@@ -1,0 +1,153 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"google.golang.org/grpc"
+
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/auth"
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/rpc"
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/store"
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/telemetry"
+	"github.com/nanoclaw/nanoclaw/services/internal/suite"
+)
+
+const (
+	// stopTime is how long what was started in the process may take to end.
+	stopTime = 10 * time.Second
+	// localTokenFile is where a server keeps the token for people at its machine.
+	localTokenFile = "local.token"
+)
+
+// peerFlags say which server a command talks to.
+type peerFlags struct {
+	settings
+
+	server, token string
+	timeout       time.Duration
+	verbose       bool
+}
+
+// addPeer gives a command the flags of connect.
+func (p *peerFlags) addPeer(cmd *cobra.Command, more ...settingFlag) {
+	p.addSettings(cmd, more...)
+	f := cmd.Flags()
+	f.StringVar(&p.server, "server", "", "gRPC address of a running server (or NANOCLAW_SERVER); without it what is needed runs in this process")
+	f.StringVar(&p.token, "token", "", "API token for --server (better: NANOCLAW_TOKEN, which no process list shows)")
+	f.DurationVar(&p.timeout, "timeout", 0, "give up after this time, such as 30s (default: no limit)")
+	f.BoolVarP(&p.verbose, "verbose", "v", false, "show the log of what runs in this process")
+}
+
+// bound ends ctx after --timeout, if there is one.
+func (p *peerFlags) bound(ctx context.Context) (context.Context, context.CancelFunc) {
+	if p.timeout <= 0 {
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeout(ctx, p.timeout)
+}
+
+// peer is where a command's calls go.
+type peer struct {
+	grpc.ClientConnInterface
+	close func() error
+}
+
+// connect leads to the server that was named, else to the targets started in
+// this process. When another process owns the data folder, it is the server.
+func (c *cli) connect(ctx context.Context, cmd *cobra.Command, p *peerFlags, targets ...string) (*peer, error) {
+	server := p.server
+	if server == "" {
+		server = c.getenv("NANOCLAW_SERVER")
+	}
+	if server != "" {
+		token := p.token
+		if token == "" {
+			token = c.getenv("NANOCLAW_TOKEN")
+		}
+		if token == "" {
+			return nil, &exitError{exitDenied, fmt.Errorf("server %s asks for a token: set NANOCLAW_TOKEN; \"nanoclaw token create NAME\" on its machine makes one", server)}
+		}
+		return dial(server, strings.TrimSpace(token))
+	}
+	cfg, err := c.load(cmd, &p.settings, nil)
+	if err != nil {
+		return nil, err
+	}
+	logger := slog.New(slog.DiscardHandler)
+	if p.verbose {
+		if logger, err = telemetry.NewLogger(c.stderr, slog.LevelDebug, cfg.Log.Format); err != nil {
+			return nil, err
+		}
+	}
+	s, err := suite.Start(ctx, cfg, suite.Options{Targets: targets, Logger: logger, Version: thisBuild().Version})
+	var locked *store.LockedError
+	if errors.As(err, &locked) {
+		return besideServer(cfg, locked)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &peer{ownConn{s.Conn(), s.Owner()}, func() error {
+		stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
+		defer cancel()
+		return s.Stop(stop)
+	}}, nil
+}
+
+func dial(server, token string) (*peer, error) {
+	conn, err := rpc.Dial(server, rpc.DialConfig{Token: token})
+	if err != nil {
+		return nil, fmt.Errorf("server %s: %w; give it as HOST:PORT of its gRPC address", server, err)
+	}
+	return &peer{conn, conn.Close}, nil
+}
+
+// besideServer talks to the process that owns the data folder, with the token
+// that it keeps there for people at this machine.
+func besideServer(cfg suite.Config, locked *store.LockedError) (*peer, error) {
+	token, err := os.ReadFile(filepath.Join(cfg.DataDir, localTokenFile))
+	if err != nil {
+		return nil, fmt.Errorf("%w; its token for this machine cannot be read: %w", locked, pathReason(err))
+	}
+	return dial(cfg.GRPC.Addr, strings.TrimSpace(string(token)))
+}
+
+// ownConn makes every call for the owner of the deployment.
+type ownConn struct {
+	grpc.ClientConnInterface
+	owner auth.Principal
+}
+
+func (o ownConn) Invoke(ctx context.Context, method string, args, reply any, opts ...grpc.CallOption) error {
+	return o.ClientConnInterface.Invoke(auth.NewContext(ctx, o.owner), method, args, reply, opts...)
+}
+
+func (o ownConn) NewStream(ctx context.Context, desc *grpc.StreamDesc, method string, opts ...grpc.CallOption) (grpc.ClientStream, error) {
+	return o.ClientConnInterface.NewStream(auth.NewContext(ctx, o.owner), desc, method, opts...)
+}
+
+// call connects, does one thing within --timeout and closes. Ctrl+C ends it.
+func (c *cli) call(cmd *cobra.Command, p *peerFlags, targets []string, do func(context.Context, *peer) error) (err error) {
+	ctx, stop := c.interruptible()
+	defer stop()
+	ctx, cancel := p.bound(ctx)
+	defer cancel()
+	to, err := c.connect(ctx, cmd, p, targets...)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if closing := to.close(); err == nil {
+			err = closing
+		}
+	}()
+	return do(ctx, to)
+}
