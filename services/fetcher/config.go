@@ -31,14 +31,14 @@ const (
 // Config is the `crawler` section of the configuration.
 type Config struct {
 	// MaxWorkers is how many pages are parsed and read at the same time.
-	MaxWorkers int `koanf:"max_workers"`
+	MaxWorkers int `config:"max_workers"`
 	// TimeoutSeconds bounds one fetch with its redirects and retries, in
 	// seconds.
-	TimeoutSeconds int `koanf:"timeout"`
+	TimeoutSeconds int `config:"timeout"`
 	// MaxRetries is how often a fetch is repeated after a passing failure.
-	MaxRetries int `koanf:"max_retries"`
+	MaxRetries int `config:"max_retries"`
 	// UserAgent is sent to every server.
-	UserAgent string `koanf:"user_agent"`
+	UserAgent string `config:"user_agent"`
 }
 
 // DefaultConfig is what holds where the configuration says nothing.

@@ -20,79 +20,79 @@ const DefaultModelID = "glm-5"
 // Config is what the orchestrator can be told.
 type Config struct {
 	// Models that can be asked. Empty: everything but answering works.
-	Models []ModelConfig `koanf:"models"`
+	Models []ModelConfig `config:"models"`
 	// DefaultModel answers where no model is named. When it is not among the
 	// models and nobody chose it, the first model is taken.
-	DefaultModel string `koanf:"default_model"`
+	DefaultModel string `config:"default_model"`
 	// Tools says which tools run and how.
-	Tools ToolsConfig `koanf:"tools"`
+	Tools ToolsConfig `config:"tools"`
 	// Providers are tool providers of others.
-	Providers []ProviderConfig `koanf:"providers"`
+	Providers []ProviderConfig `config:"providers"`
 	// Runs bounds runs.
-	Runs RunsConfig `koanf:"runs"`
+	Runs RunsConfig `config:"runs"`
 }
 
 // ModelConfig is one model.
 type ModelConfig struct {
 	// ID by which requests and default_model name it.
-	ID string `koanf:"id"`
+	ID string `config:"id"`
 	// Name for people; the id when empty.
-	Name string `koanf:"name"`
+	Name string `config:"name"`
 	// Model is how the provider calls it; the id when empty.
-	Model string `koanf:"model"`
+	Model string `config:"model"`
 	// APIURL is the base address of a chat-completions API.
-	APIURL string `koanf:"api_url"`
+	APIURL string `config:"api_url"`
 	// APIKey is sent as a bearer token; empty for local servers.
-	APIKey config.Secret `koanf:"api_key"`
+	APIKey config.Secret `config:"api_key"`
 	// ContextWindow in tokens.
-	ContextWindow int `koanf:"context_window"`
+	ContextWindow int `config:"context_window"`
 	// Headers are sent with every request.
-	Headers map[string]string `koanf:"headers"`
+	Headers map[string]string `config:"headers"`
 }
 
 // ToolsConfig is the policy for tools.
 type ToolsConfig struct {
 	// Enabled tools by name, "*" for all. Empty: all of our own that only read.
-	Enabled []string `koanf:"enabled"`
+	Enabled []string `config:"enabled"`
 	// AutoApprove names tools that write or run code without asking a person.
-	AutoApprove []string `koanf:"auto_approve"`
+	AutoApprove []string `config:"auto_approve"`
 	// MaxIterations is how many rounds of one run may call tools.
-	MaxIterations int `koanf:"max_iterations"`
+	MaxIterations int `config:"max_iterations"`
 	// Timeouts by name of the tool, over what its provider says.
-	Timeouts map[string]time.Duration `koanf:"timeouts"`
+	Timeouts map[string]time.Duration `config:"timeouts"`
 }
 
 // ProviderConfig is a tool provider of somebody else.
 type ProviderConfig struct {
 	// Name of the provider; its tools are <name>__<tool>.
-	Name string `koanf:"name"`
+	Name string `config:"name"`
 	// Address of its gRPC server, host:port.
-	Address string `koanf:"address"`
+	Address string `config:"address"`
 	// Tools lowers what is assumed of its tools, by the provider's own name of
 	// the tool: opaque, writing and untrusted.
-	Tools map[string]TrustConfig `koanf:"tools"`
+	Tools map[string]TrustConfig `config:"tools"`
 }
 
 // TrustConfig is what the operator vouches for.
 type TrustConfig struct {
-	Effect  string `koanf:"effect"`
-	Sink    string `koanf:"sink"`
-	Trusted bool   `koanf:"trusted"`
+	Effect  string `config:"effect"`
+	Sink    string `config:"sink"`
+	Trusted bool   `config:"trusted"`
 }
 
 // RunsConfig bounds runs.
 type RunsConfig struct {
 	// MaxTokens of an answer.
-	MaxTokens int `koanf:"max_tokens"`
+	MaxTokens int `config:"max_tokens"`
 	// Timeout of a run.
-	Timeout time.Duration `koanf:"timeout"`
+	Timeout time.Duration `config:"timeout"`
 	// PerUser runs of a user go on at once; Queued more may wait.
-	PerUser int `koanf:"per_user"`
-	Queued  int `koanf:"queued"`
+	PerUser int `config:"per_user"`
+	Queued  int `config:"queued"`
 	// PerProcess runs go on at once in one process.
-	PerProcess int `koanf:"per_process"`
+	PerProcess int `config:"per_process"`
 	// ParallelCalls of one answer are made at once.
-	ParallelCalls int `koanf:"parallel_calls"`
+	ParallelCalls int `config:"parallel_calls"`
 }
 
 // DefaultConfig has the values of the design.

@@ -36,35 +36,35 @@ type Config struct {
 	// and brave are accepted and answer that they are not available. Empty
 	// means bing, with duckduckgo when bing cannot answer. One that is named
 	// is never replaced by another.
-	Adapter string `koanf:"adapter"`
+	Adapter string `config:"adapter"`
 	// MaxResults is how many results a search gives when the caller does not
 	// say, 1 to MaxResultsCap.
-	MaxResults int `koanf:"max_results"`
+	MaxResults int `config:"max_results"`
 	// CallsPerMinute is how many searches each user may make in any minute;
 	// 0 means no limit.
-	CallsPerMinute int `koanf:"calls_per_minute"`
+	CallsPerMinute int `config:"calls_per_minute"`
 	// AttemptTimeout bounds one question to one engine, the wait for its turn
 	// not counted.
-	AttemptTimeout time.Duration `koanf:"attempt_timeout"`
+	AttemptTimeout time.Duration `config:"attempt_timeout"`
 	// QueueWait is the longest wait for an engine's turn.
-	QueueWait time.Duration `koanf:"queue_wait"`
+	QueueWait time.Duration `config:"queue_wait"`
 	// Market is the Bing market for queries whose script does not tell their
 	// language, such as en-US.
-	Market string `koanf:"market"`
+	Market string `config:"market"`
 
-	Bing           EngineConfig `koanf:"bing"`
-	DuckDuckGo     EngineConfig `koanf:"duckduckgo"`
-	DuckDuckGoLite EngineConfig `koanf:"duckduckgo_lite"`
+	Bing           EngineConfig `config:"bing"`
+	DuckDuckGo     EngineConfig `config:"duckduckgo"`
+	DuckDuckGoLite EngineConfig `config:"duckduckgo_lite"`
 }
 
 // EngineConfig is what an operator may set for one engine.
 type EngineConfig struct {
 	// BaseURL replaces the engine's own scheme and host, for a mirror or a
 	// proxy. It may be a private address; where it redirects to may not.
-	BaseURL string `koanf:"base_url"`
+	BaseURL string `config:"base_url"`
 	// MinGap is the least distance between two requests. 0 means 2 s at the
 	// engine's own address and none at a BaseURL; less than 0 means none.
-	MinGap time.Duration `koanf:"min_gap"`
+	MinGap time.Duration `config:"min_gap"`
 }
 
 // DefaultConfig returns the defaults.

@@ -16,61 +16,61 @@ import (
 // Config is the whole configuration: config.yml, NANOCLAW_* variables, flags.
 type Config struct {
 	// DataDir is the folder of databases, stored results and the local token.
-	DataDir string `koanf:"data_dir"`
+	DataDir string `config:"data_dir"`
 
-	HTTP      HTTPConfig      `koanf:"http"`
-	GRPC      ListenConfig    `koanf:"grpc"`
-	Admin     ListenConfig    `koanf:"admin"`
-	Log       LogConfig       `koanf:"log"`
-	Telemetry TelemetryConfig `koanf:"telemetry"`
-	Netguard  NetguardConfig  `koanf:"netguard"`
+	HTTP      HTTPConfig      `config:"http"`
+	GRPC      ListenConfig    `config:"grpc"`
+	Admin     ListenConfig    `config:"admin"`
+	Log       LogConfig       `config:"log"`
+	Telemetry TelemetryConfig `config:"telemetry"`
+	Netguard  NetguardConfig  `config:"netguard"`
 
 	// The orchestrator's keys stand at the top: models, default_model, tools,
 	// providers and runs.
 	orchestrator.Config
 
-	Crawler fetcher.Config `koanf:"crawler"`
-	Search  search.Config  `koanf:"search"`
+	Crawler fetcher.Config `config:"crawler"`
+	Search  search.Config  `config:"search"`
 }
 
 // ListenConfig is where a server listens.
 type ListenConfig struct {
 	// Addr is host:port; port 0 takes a free one.
-	Addr string `koanf:"addr"`
+	Addr string `config:"addr"`
 }
 
 // HTTPConfig is where and for whom HTTP is served.
 type HTTPConfig struct {
 	// Addr is host:port; port 0 takes a free one.
-	Addr string `koanf:"addr"`
+	Addr string `config:"addr"`
 	// AllowedHosts are names beside loopback and Addr by which this server may
 	// be asked for.
-	AllowedHosts []string `koanf:"allowed_hosts"`
+	AllowedHosts []string `config:"allowed_hosts"`
 }
 
 // LogConfig is how the log is written.
 type LogConfig struct {
 	// Level is debug, info, warn or error.
-	Level string `koanf:"level"`
+	Level string `config:"level"`
 	// Format is text or json.
-	Format string `koanf:"format"`
+	Format string `config:"format"`
 }
 
 // TelemetryConfig is where traces go.
 type TelemetryConfig struct {
 	// Exporter is none, stdout or otlp.
-	Exporter string `koanf:"exporter"`
+	Exporter string `config:"exporter"`
 	// OTLPEndpoint is host:port or a URL.
-	OTLPEndpoint string `koanf:"otlp_endpoint"`
+	OTLPEndpoint string `config:"otlp_endpoint"`
 	// SampleRatio of the traces begun here is exported, over 0 up to 1.
-	SampleRatio float64 `koanf:"sample_ratio"`
+	SampleRatio float64 `config:"sample_ratio"`
 }
 
 // NetguardConfig opens single addresses to fetching.
 type NetguardConfig struct {
 	// Allow lists exact ip:port entries that may be fetched although they are
 	// not public.
-	Allow []string `koanf:"allow"`
+	Allow []string `config:"allow"`
 }
 
 // DefaultConfig holds until somebody says otherwise.

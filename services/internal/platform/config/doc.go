@@ -1,12 +1,12 @@
 // Package config fills a configuration struct from a YAML file, the environment
 // and the command line, and says precisely what is wrong when it cannot.
 //
-// The struct is the schema: a field with a `koanf:"name"` tag is a key, its type
+// The struct is the schema: a field with a `config:"name"` tag is a key, its type
 // says what the key takes, and the value it holds before [Load] is the default.
 //
 //	type Config struct {
-//		Timeout time.Duration `koanf:"timeout"`
-//		Models  []Model       `koanf:"models"`
+//		Timeout time.Duration `config:"timeout"`
+//		Models  []Model       `config:"models"`
 //	}
 //
 // Later sources win: defaults < file < environment < flags. A later source sets

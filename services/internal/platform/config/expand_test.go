@@ -69,7 +69,7 @@ func FuzzExpand(f *testing.F) {
 
 func TestAnAliasOfItselfIsAnError(t *testing.T) {
 	type item struct {
-		Items []item `koanf:"items"`
+		Items []item `config:"items"`
 	}
 	for _, text := range []string{
 		"items: &a [{items: *a}]",
@@ -94,8 +94,8 @@ func FuzzLoad(f *testing.F) {
 	f.Add("models: {<<: *x}")
 	f.Add("name: !!binary x\nmodels: ~")
 	type item struct {
-		ID    string `koanf:"id"`
-		Items []item `koanf:"items"`
+		ID    string `config:"id"`
+		Items []item `config:"items"`
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		root, err := parse(strings.NewReader(text))
@@ -103,10 +103,10 @@ func FuzzLoad(f *testing.F) {
 			return
 		}
 		var cfg struct {
-			Name   string          `koanf:"name"`
-			Models []item          `koanf:"models"`
-			Map    map[string]item `koanf:"map"`
-			N      int             `koanf:"n"`
+			Name   string          `config:"name"`
+			Models []item          `config:"models"`
+			Map    map[string]item `config:"map"`
+			N      int             `config:"n"`
 		}
 		d := &decoder{root: reflect.ValueOf(&cfg).Elem(), origins: map[string]string{}, source: source{name: "fuzz", lines: true}}
 		d.value(d.root, "", root)

@@ -19,51 +19,51 @@ import (
 var update = flag.Bool("update", false, "rewrite the golden files")
 
 type crawler struct {
-	MaxWorkers int           `koanf:"max_workers"`
-	Timeout    time.Duration `koanf:"timeout"`
-	MaxRetries uint8         `koanf:"max_retries"`
-	UserAgent  string        `koanf:"user_agent"`
-	Robots     bool          `koanf:"robots"`
-	Rate       float64       `koanf:"rate"`
+	MaxWorkers int           `config:"max_workers"`
+	Timeout    time.Duration `config:"timeout"`
+	MaxRetries uint8         `config:"max_retries"`
+	UserAgent  string        `config:"user_agent"`
+	Robots     bool          `config:"robots"`
+	Rate       float64       `config:"rate"`
 }
 
 type model struct {
-	ID            string        `koanf:"id"`
-	Name          string        `koanf:"name"`
-	APIURL        string        `koanf:"api_url"`
-	APIKey        config.Secret `koanf:"api_key"`
-	ContextWindow int           `koanf:"context_window"`
+	ID            string        `config:"id"`
+	Name          string        `config:"name"`
+	APIURL        string        `config:"api_url"`
+	APIKey        config.Secret `config:"api_key"`
+	ContextWindow int           `config:"context_window"`
 }
 
 type common struct {
-	DataDir string `koanf:"data_dir"`
+	DataDir string `config:"data_dir"`
 }
 
 type tools struct {
-	Enabled       []string `koanf:"enabled"`
-	MaxIterations int      `koanf:"max_iterations"`
+	Enabled       []string `config:"enabled"`
+	MaxIterations int      `config:"max_iterations"`
 }
 
 type provider struct {
-	Address string        `koanf:"address"`
-	Token   config.Secret `koanf:"token"`
+	Address string        `config:"address"`
+	Token   config.Secret `config:"token"`
 }
 
 type search struct {
-	Adapter string        `koanf:"adapter"`
-	APIKey  config.Secret `koanf:"api_key"`
+	Adapter string        `config:"adapter"`
+	APIKey  config.Secret `config:"api_key"`
 }
 
 type settings struct {
 	common
-	Crawler      crawler             `koanf:"crawler"`
-	Tools        tools               `koanf:"tools"`
-	Models       []model             `koanf:"models"`
-	DefaultModel string              `koanf:"default_model"`
-	Search       search              `koanf:"search"`
-	Providers    map[string]provider `koanf:"providers"`
-	Tracing      *search             `koanf:"tracing"`
-	Listen       netip.AddrPort      `koanf:"listen"`
+	Crawler      crawler             `config:"crawler"`
+	Tools        tools               `config:"tools"`
+	Models       []model             `config:"models"`
+	DefaultModel string              `config:"default_model"`
+	Search       search              `config:"search"`
+	Providers    map[string]provider `config:"providers"`
+	Tracing      *search             `config:"tracing"`
+	Listen       netip.AddrPort      `config:"listen"`
 	Internal     string              // no tag: not a setting
 }
 
@@ -280,14 +280,14 @@ func TestMistakesOfTheProgram(t *testing.T) {
 	var number int
 	clash := struct {
 		A struct {
-			B int `koanf:"b_c"`
-		} `koanf:"a"`
+			B int `config:"b_c"`
+		} `config:"a"`
 		AB struct {
-			C int `koanf:"c"`
-		} `koanf:"a_b"`
+			C int `config:"c"`
+		} `config:"a_b"`
 	}{}
 	odd := struct {
-		F chan int `koanf:"f"`
+		F chan int `config:"f"`
 	}{}
 	cfg := defaults()
 	for _, tc := range []struct {

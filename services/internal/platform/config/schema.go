@@ -22,7 +22,7 @@ func fields(t reflect.Type) []field {
 	var list []field
 	for i := range t.NumField() {
 		f := t.Field(i)
-		name, options, _ := strings.Cut(f.Tag.Get("koanf"), ",")
+		name, options, _ := strings.Cut(f.Tag.Get("config"), ",")
 		inline := f.Type.Kind() == reflect.Struct && ((f.Anonymous && name == "") || options == "squash")
 		switch {
 		case inline:
