@@ -33,11 +33,12 @@ type FetchRequest struct {
 	Url string `protobuf:"bytes,1,opt,name=url,proto3" json:"url,omitempty"`
 	// What to extract: text (default), links, images or structured.
 	ExtractType string `protobuf:"bytes,2,opt,name=extract_type,json=extractType,proto3" json:"extract_type,omitempty"`
-	// First character of the text wanted, to read on where an answer was
-	// truncated.
+	// Where to read on in a page whose answer was truncated: the first character
+	// of the text, the first entry of links and images, or the first character of
+	// the paragraphs of structured.
 	Offset int32 `protobuf:"varint,3,opt,name=offset,proto3" json:"offset,omitempty"`
-	// Most characters of text in the answer, 100 to 1,000,000; 10,000 when not
-	// set.
+	// Most characters of text or paragraphs in the answer, 100 to 1,000,000;
+	// 10,000 when not set.
 	MaxChars      *int32 `protobuf:"varint,4,opt,name=max_chars,json=maxChars,proto3,oneof" json:"max_chars,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -110,11 +111,11 @@ type FetchResponse struct {
 	Content *PageContent `protobuf:"bytes,2,opt,name=content,proto3" json:"content,omitempty"`
 	// What is known of the page.
 	Metadata *PageMetadata `protobuf:"bytes,3,opt,name=metadata,proto3" json:"metadata,omitempty"`
-	// There is more text than this answer holds.
+	// There is more than this answer holds.
 	Truncated bool `protobuf:"varint,4,opt,name=truncated,proto3" json:"truncated,omitempty"`
 	// Offset to ask for next; 0 when nothing was cut.
 	NextOffset int32 `protobuf:"varint,5,opt,name=next_offset,json=nextOffset,proto3" json:"next_offset,omitempty"`
-	// Characters of text in all.
+	// Characters of text or paragraphs in all; 0 for links and images.
 	TotalChars int32 `protobuf:"varint,6,opt,name=total_chars,json=totalChars,proto3" json:"total_chars,omitempty"`
 	// What went less than well, for a person.
 	Warnings      []string `protobuf:"bytes,7,rep,name=warnings,proto3" json:"warnings,omitempty"`
@@ -384,7 +385,7 @@ func (x *Image) GetSrc() string {
 	return ""
 }
 
-// StructuredPage is a page in parts.
+// StructuredPage is a page in parts. Meta and headings come with offset 0 only.
 type StructuredPage struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Title of the page.

@@ -212,7 +212,7 @@ type SearchResult struct {
 	Snippet string `protobuf:"bytes,3,opt,name=snippet,proto3" json:"snippet,omitempty"`
 	// Provider that returned it.
 	Source string `protobuf:"bytes,4,opt,name=source,proto3" json:"source,omitempty"`
-	// Date as the provider shows it; empty when it shows none.
+	// Date in RFC 3339; empty when the provider shows none that can be read.
 	PublishedAt   string `protobuf:"bytes,5,opt,name=published_at,json=publishedAt,proto3" json:"published_at,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

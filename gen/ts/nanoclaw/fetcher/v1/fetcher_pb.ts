@@ -38,16 +38,17 @@ export type FetchRequest = Message<"nanoclaw.fetcher.v1.FetchRequest"> & {
   extractType: string;
 
   /**
-   * First character of the text wanted, to read on where an answer was
-   * truncated.
+   * Where to read on in a page whose answer was truncated: the first character
+   * of the text, the first entry of links and images, or the first character of
+   * the paragraphs of structured.
    *
    * @generated from field: int32 offset = 3;
    */
   offset: number;
 
   /**
-   * Most characters of text in the answer, 100 to 1,000,000; 10,000 when not
-   * set.
+   * Most characters of text or paragraphs in the answer, 100 to 1,000,000;
+   * 10,000 when not set.
    *
    * @generated from field: optional int32 max_chars = 4;
    */
@@ -89,7 +90,7 @@ export type FetchResponse = Message<"nanoclaw.fetcher.v1.FetchResponse"> & {
   metadata?: PageMetadata | undefined;
 
   /**
-   * There is more text than this answer holds.
+   * There is more than this answer holds.
    *
    * @generated from field: bool truncated = 4;
    */
@@ -103,7 +104,7 @@ export type FetchResponse = Message<"nanoclaw.fetcher.v1.FetchResponse"> & {
   nextOffset: number;
 
   /**
-   * Characters of text in all.
+   * Characters of text or paragraphs in all; 0 for links and images.
    *
    * @generated from field: int32 total_chars = 6;
    */
@@ -223,7 +224,7 @@ export const ImageSchema: GenMessage<Image> = /*@__PURE__*/
   messageDesc(file_nanoclaw_fetcher_v1_fetcher, 4);
 
 /**
- * StructuredPage is a page in parts.
+ * StructuredPage is a page in parts. Meta and headings come with offset 0 only.
  *
  * @generated from message nanoclaw.fetcher.v1.StructuredPage
  */

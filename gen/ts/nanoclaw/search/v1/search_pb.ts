@@ -159,7 +159,7 @@ export type SearchResult = Message<"nanoclaw.search.v1.SearchResult"> & {
   source: string;
 
   /**
-   * Date as the provider shows it; empty when it shows none.
+   * Date in RFC 3339; empty when the provider shows none that can be read.
    *
    * @generated from field: string published_at = 5;
    */
