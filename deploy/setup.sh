@@ -18,7 +18,7 @@ min_go=$(awk '$1 == "go" { print $2 }' go.work)
 min_node=20
 
 started=$(date +%s)
-say() { printf 'setup: [%3ss] %s\n' "$(($(date +%s) - started))" "$*"; }
+say() { printf 'setup: [%3ss] %s\n' "$(($(date +%s) - started))" "$*" >&2; }
 warn() { printf 'setup: [%3ss] ! %s\n' "$(($(date +%s) - started))" "$*" >&2; }
 
 # at_least VERSION MINIMUM, both as numbers with dots.
