@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"math/big"
 	"slices"
@@ -19,14 +20,18 @@ import (
 //
 // It refuses what has no single meaning: a property that is there twice, invalid
 // UTF-8, half of a surrogate pair, a number no double can hold, nesting deeper
-// than [MaxArgumentDepth], a text over [MaxArgumentBytes]. Canonical is
-// idempotent.
+// than [MaxArgumentDepth], a text that is or becomes longer than
+// [MaxArgumentBytes]. Canonical is idempotent.
 func Canonical(argsJSON []byte) ([]byte, error) {
 	v, err := parseJSON(argsJSON)
 	if err != nil {
 		return nil, err
 	}
-	return appendCanonical(make([]byte, 0, len(argsJSON)), v), nil
+	out := appendCanonical(make([]byte, 0, len(argsJSON)), v)
+	if len(out) > MaxArgumentBytes { // 1e20 grows to 21 digits
+		return nil, fmt.Errorf("canonical JSON text of %d bytes is over the limit of %d", len(out), MaxArgumentBytes)
+	}
+	return out, nil
 }
 
 // Hash is the hash of canonical arguments, as 64 lower-case hexadecimal digits

@@ -103,10 +103,7 @@ func (e *explainer) branches(branches []*jsonschema.Schema, value any, at string
 		if err == nil {
 			return nil
 		}
-		target := branch
-		if t := e.v.refs[branch]; t != nil {
-			target = t
-		}
+		target := e.v.target(branch)
 		if form := describe(target); !slices.Contains(forms, form) {
 			forms = append(forms, form)
 		}
@@ -166,7 +163,7 @@ func (e *explainer) object(s *jsonschema.Schema, value map[string]any, at string
 		if _, ok := value[name]; !ok {
 			want := "a value"
 			if child := s.Properties[name]; child != nil {
-				want = describe(child)
+				want = describe(e.v.target(child))
 			}
 			return &ArgumentError{at + "/" + escapePointer(name), want + " (required)", "nothing"}
 		}
@@ -185,6 +182,14 @@ func (e *explainer) object(s *jsonschema.Schema, value map[string]any, at string
 		}
 	}
 	return nil
+}
+
+// target follows the reference that s may be.
+func (v *Validator) target(s *jsonschema.Schema) *jsonschema.Schema {
+	if t := v.refs[s]; t != nil {
+		return t
+	}
+	return s
 }
 
 // itemSchema is the schema of item i, or nil for none.
