@@ -2,7 +2,9 @@ package webui
 
 import (
 	"bytes"
+	"crypto/sha256"
 	_ "embed" // for the page
+	"encoding/base64"
 	"html/template"
 	"net/http"
 )
@@ -37,10 +39,22 @@ func WritePage(w http.ResponseWriter, r *http.Request, status int, p Page) {
 func WriteHTML(w http.ResponseWriter, r *http.Request, status int, page []byte) {
 	h := w.Header()
 	h.Set("Content-Type", types[".html"])
-	h.Set("Content-Security-Policy", csp)
+	h.Set("Content-Security-Policy", csp+styleOf(page))
 	h.Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
 	if r.Method != http.MethodHead {
 		_, _ = w.Write(page)
 	}
+}
+
+// styleOf is the part of the policy that lets the page's own style element
+// apply, and no other.
+func styleOf(page []byte) string {
+	_, rest, found := bytes.Cut(page, []byte("<style>"))
+	style, _, closed := bytes.Cut(rest, []byte("</style>"))
+	if !found || !closed {
+		return ""
+	}
+	sum := sha256.Sum256(style)
+	return "; style-src 'self' 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 }

@@ -1,8 +1,8 @@
 // Package webui serves the web app that is built into the binary.
 //
-// `make web` builds the app into dist, which the compiler embeds. Without a
-// build only the placeholder is there, so that the program always compiles; then
-// one page that says so takes the app's place.
+// The app is built into dist, which the compiler embeds. Without a build only
+// the placeholder is there, so that the program always compiles; then one page
+// that says so takes the app's place.
 package webui
 
 import (
@@ -32,9 +32,8 @@ const (
 	assetsDir = "assets/"
 )
 
-// csp of every HTML page. Styles may be inline, since highlighted code is
-// styled so; scripts may not.
-const csp = "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; " +
+// csp of every HTML page. Nothing may be inline.
+const csp = "default-src 'self'; img-src 'self' data: blob:; " +
 	"object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; connect-src 'self'"
 
 // App serves the files of a built app.
@@ -58,7 +57,7 @@ func (a *App) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case page:
 		WritePage(w, r, http.StatusOK, Page{
 			Title: "NanoClaw",
-			Text:  "The server runs. The web app is not built into it: run make web, then start it again.",
+			Text:  "The server runs. This build has no web app; everything can be done over its API and its command line.",
 			Links: []Link{{"/docs", "Routes"}, {"/openapi.yaml", "OpenAPI document"}, {"/healthz", "Health"}},
 		})
 	default:

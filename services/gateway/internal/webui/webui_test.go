@@ -94,13 +94,17 @@ func TestWithoutABuildThePageSaysSo(t *testing.T) {
 	r.Header.Set("Accept", "text/html")
 	w := httptest.NewRecorder()
 	app.ServeHTTP(w, r)
-	for _, want := range []string{"NanoClaw", "make web", `href="/docs"`} {
+	for _, want := range []string{"NanoClaw", "no web app", `href="/docs"`} {
 		if !strings.Contains(w.Body.String(), want) {
 			t.Errorf("page lacks %q: %s", want, w.Body)
 		}
 	}
 	if w.Code != 200 || strings.Contains(w.Body.String(), ".keep") {
 		t.Errorf("answer = %d %s", w.Code, w.Body)
+	}
+	policy := w.Header().Get("Content-Security-Policy")
+	if strings.Contains(policy, "unsafe") || !strings.Contains(policy, "style-src 'self' 'sha256-") {
+		t.Errorf("the page's style is not allowed by its hash alone: %s", policy)
 	}
 }
 
