@@ -49,6 +49,9 @@ func (v *Validator) check(argsJSON []byte, r *repairer) ([]byte, []string, error
 		return nil, nil, badText(err)
 	}
 	value = r.fix(v.root, value, "")
+	if r.left <= 0 {
+		return nil, nil, tooComplex("")
+	}
 	if _, ok := value.(map[string]any); !ok {
 		return nil, nil, &ArgumentError{"", "an object", show(value)}
 	}
@@ -176,7 +179,7 @@ func (r *repairer) fixObject(s *jsonschema.Schema, value map[string]any, at stri
 			out[name] = r.fix(child, item, here)
 		}
 	}
-	if r.fills {
+	if r.fills && r.spend(len(s.Properties)) {
 		for name, child := range s.Properties {
 			if _, given := out[name]; given {
 				continue

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -159,6 +160,9 @@ func (e *explainer) array(s *jsonschema.Schema, value []any, at string) *Argumen
 }
 
 func (e *explainer) object(s *jsonschema.Schema, value map[string]any, at string) *ArgumentError {
+	if !e.spend(len(s.Required) + len(s.Properties)) {
+		return tooComplex(at)
+	}
 	for _, name := range s.Required {
 		if _, ok := value[name]; !ok {
 			want := "a value"
@@ -217,13 +221,10 @@ func propertySchema(s *jsonschema.Schema, name string) *jsonschema.Schema {
 	return s.AdditionalProperties
 }
 
-// isFalse reports whether s is the schema false, as the library parses it.
+// isFalse reports whether s is the schema false, which the library parses to
+// {"not": {}}.
 func isFalse(s *jsonschema.Schema) bool {
-	if s.Not == nil {
-		return false
-	}
-	text, err := json.Marshal(s)
-	return err == nil && string(text) == "false"
+	return s.Not != nil && reflect.ValueOf(*s.Not).IsZero()
 }
 
 func onlyProperties(s *jsonschema.Schema) string {

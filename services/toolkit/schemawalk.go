@@ -13,7 +13,7 @@ import (
 
 // escapePointer writes a name as one segment of a JSON pointer (RFC 6901).
 func escapePointer(name string) string {
-	return strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
+	return strings.ReplaceAll(strings.ReplaceAll(name, "~", "~0"), "/", "~1")
 }
 
 // subschemas yields every schema directly inside s with its JSON pointer from s.
@@ -131,7 +131,7 @@ func (b *budget) spend(n int) bool {
 // reports false when that is over the budget. The library that validates has no
 // such bound.
 func (v *Validator) weigh(b *budget, s *jsonschema.Schema, value any) bool {
-	if !b.spend(1 + len(s.Enum) + len(s.Required)) {
+	if !b.spend(1 + len(s.Enum)) {
 		return false
 	}
 	if target := v.refs[s]; target != nil && !v.weigh(b, target, value) {
@@ -167,6 +167,9 @@ func (v *Validator) weigh(b *budget, s *jsonschema.Schema, value any) bool {
 			}
 		}
 	case map[string]any:
+		if !b.spend(len(s.Properties) + len(s.Required) + len(s.DependentRequired) + len(s.DependencyStrings)) {
+			return false
+		}
 		for name, item := range value {
 			for _, child := range s.PatternProperties {
 				if !all(item, child) {

@@ -222,7 +222,15 @@ func TestSchemasThatExplodeAreCutShort(t *testing.T) {
 	nested := `{"type":"object","additionalProperties":{"$ref":"#/$defs/s"},"$defs":{"s":{"anyOf":[
 		{"type":"array","items":{"$ref":"#/$defs/s"},"minItems":1},{"type":"array","items":{"$ref":"#/$defs/s"},"maxItems":9},{"type":"integer"}]}}}`
 	many := `{"type":"object","additionalProperties":{"anyOf":[` + strings.Repeat(`{"type":"integer"},`, 10_000) + `{"type":"string"}]}}`
+	var wide strings.Builder
+	wide.WriteString(`{"type":"object","properties":{"a":{"type":"array","items":{"type":"object","properties":{`)
+	for i := range 5000 {
+		fmt.Fprintf(&wide, `"p%d":{"type":"integer","default":1},`, i)
+	}
+	wide.WriteString(`"last":{}}}}}}`)
+	hollow := `{"a":[` + strings.Repeat(`{},`, 200_000) + `{}]}`
 	for _, c := range []struct{ name, schema, in string }{
+		{"many properties of many empty objects", wide.String(), hollow},
 		{"references that double", doubling.String(), `{"a":"1"}`},
 		{"branches at every depth", nested, `{"a":` + strings.Repeat("[", 60) + `"x"` + strings.Repeat("]", 60) + `}`},
 		{"branches that each write a long value down", many, `{"a":"` + strings.Repeat("x", 1<<19) + `"}`},
@@ -276,4 +284,12 @@ func FuzzSchema(f *testing.F) {
 			t.Fatalf("%s is no JSON", got)
 		}
 	})
+}
+
+func TestTheLargestHonestArgumentsAreTaken(t *testing.T) {
+	v := validator(t, `{"type":"object","properties":{"n":{"type":"array","items":{"type":"integer","minimum":0}}}}`)
+	in := `{"n":[` + strings.Repeat("1,", MaxArgumentBytes/2-8) + `1]}`
+	if got, _, err := v.Check([]byte(in)); err != nil || string(got) != in {
+		t.Errorf("%d bytes: %v", len(in), err)
+	}
 }
