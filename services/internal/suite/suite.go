@@ -13,7 +13,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -21,17 +20,11 @@ import (
 
 	"google.golang.org/grpc"
 
-	pb "github.com/nanoclaw/nanoclaw/gen/go/nanoclaw/orchestrator/v1"
-	"github.com/nanoclaw/nanoclaw/services/fetcher"
 	"github.com/nanoclaw/nanoclaw/services/gateway"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/auth"
-	"github.com/nanoclaw/nanoclaw/services/internal/platform/blob"
-	"github.com/nanoclaw/nanoclaw/services/internal/platform/netguard"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/rpc"
-	"github.com/nanoclaw/nanoclaw/services/internal/platform/store"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/telemetry"
 	"github.com/nanoclaw/nanoclaw/services/orchestrator"
-	"github.com/nanoclaw/nanoclaw/services/search"
 )
 
 // The targets.
@@ -197,96 +190,6 @@ func (s *Suite) telemetry(ctx context.Context) error {
 	return nil
 }
 
-// services makes the services of the targets, each with the server of its tools.
-func (s *Suite) services(ctx context.Context, targets []string) ([]service, error) {
-	guard, err := netguard.New(netguard.Config{Allow: s.cfg.Netguard.Allow})
-	if err != nil {
-		return nil, err
-	}
-	var all []service
-	var providers []orchestrator.Provider
-	for _, name := range targets {
-		if name == TargetGateway {
-			continue
-		}
-		tools, err := rpc.NewServer(rpc.ServerConfig{Logger: s.log})
-		if err != nil {
-			return nil, err
-		}
-		conn, err := tools.DialInProcess(rpc.DialConfig{})
-		if err != nil {
-			return nil, err
-		}
-		s.closing(conn.Close)
-		providers = append(providers, orchestrator.Provider{Name: name, Conn: conn})
-		var svc service
-		switch name {
-		case TargetSearch:
-			svc, err = search.New(ctx, s.cfg.Search, search.Deps{Guard: guard, Log: s.log})
-		case TargetFetcher:
-			svc, err = fetcher.New(ctx, s.cfg.Crawler, fetcher.Deps{Guard: guard, Logger: s.log})
-		case TargetOrchestrator:
-			svc, err = s.newOrchestrator(ctx, providers)
-		}
-		if err != nil {
-			return nil, err
-		}
-		s.closing(svc.Close)
-		svc.RegisterTools(tools)
-		s.tools = append(s.tools, tools)
-		all = append(all, svc)
-	}
-	return all, nil
-}
-
-func (s *Suite) newOrchestrator(ctx context.Context, providers []orchestrator.Provider) (service, error) {
-	lock, err := store.LockDir(s.cfg.DataDir)
-	if err != nil {
-		return nil, err
-	}
-	s.closing(lock.Unlock)
-	blobs, err := blob.Open(ctx, filepath.Join(s.cfg.DataDir, "blobs"))
-	if err != nil {
-		return nil, err
-	}
-	s.closing(blobs.Close)
-	s.orchestrator, err = orchestrator.New(ctx, s.cfg.Config, orchestrator.Deps{
-		DataDir: s.cfg.DataDir, Blobs: blobs, Providers: providers, Log: s.log,
-	})
-	return s.orchestrator, err
-}
-
-// mainServer makes the server of all contracts but the tools'.
-func (s *Suite) mainServer(services []service) error {
-	cfg := rpc.DefaultServerConfig()
-	cfg.Logger = s.log
-	if s.orchestrator != nil {
-		cfg.Exchange = s.orchestrator.Exchange
-	}
-	if s.opt.NoToken {
-		owner := s.Owner()
-		cfg.AnonymousPrincipal = &owner
-	}
-	// Answers take as long as they take; each tool has a time-out of its own.
-	cfg.MethodTimeouts = map[string]time.Duration{
-		pb.ConversationService_SendMessage_FullMethodName: 0,
-		pb.ConversationService_Chat_FullMethodName:        0,
-		pb.ToolService_InvokeTool_FullMethodName:          0,
-	}
-	var err error
-	if s.main, err = rpc.NewServer(cfg); err != nil {
-		return err
-	}
-	if s.conn, err = s.main.DialInProcess(rpc.DialConfig{}); err != nil {
-		return err
-	}
-	s.closing(s.conn.Close)
-	for _, svc := range services {
-		svc.Register(s.main)
-	}
-	return nil
-}
-
 // serveInside makes the services answer each other and starts what they do by
 // themselves.
 func (s *Suite) serveInside(ctx context.Context, services []service) error {
@@ -357,43 +260,3 @@ func (s *Suite) Err() error {
 	}
 }
 
-// Stop ends the suite: readers are told to come back, calls and runs get time to
-// end, until ctx does, and what is not done then goes on after the next start.
-func (s *Suite) Stop(ctx context.Context) error {
-	s.stopOnce.Do(func() { s.stopErr = s.stop(ctx) })
-	return s.stopErr
-}
-
-func (s *Suite) stop(ctx context.Context) error {
-	var errs []error
-	if s.gateway != nil {
-		s.gateway.Drain()
-	}
-	if s.orchestrator != nil {
-		s.orchestrator.Drain()
-	}
-	for _, server := range s.servers {
-		if err := server.Shutdown(ctx); err != nil {
-			errs = append(errs, fmt.Errorf("stop HTTP: %w", err), server.Close())
-		}
-	}
-	if s.main != nil {
-		errs = append(errs, s.main.Drain(ctx))
-	}
-	if s.stopRuns != nil {
-		s.stopRuns()
-	}
-	// Runs end or are released before their tools' servers stop.
-	if s.orchestrator != nil {
-		s.orchestrator.Wait(ctx)
-	}
-	for _, server := range s.tools {
-		errs = append(errs, server.Drain(ctx))
-	}
-	s.listeners.close()
-	s.running.Wait()
-	for _, f := range slices.Backward(s.closes) {
-		errs = append(errs, f())
-	}
-	return errors.Join(errs...)
-}
