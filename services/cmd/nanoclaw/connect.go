@@ -12,9 +12,12 @@ import (
 
 	"github.com/spf13/cobra"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/auth"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/rpc"
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/rpcerr"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/store"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/telemetry"
 	"github.com/nanoclaw/nanoclaw/services/internal/suite"
@@ -58,6 +61,21 @@ func (p *peerFlags) bound(ctx context.Context) (context.Context, context.CancelF
 type peer struct {
 	grpc.ClientConnInterface
 	close func() error
+	// unreachable says what it means that nobody answers there; empty in the
+	// process.
+	unreachable string
+}
+
+// explain gives the failure of a call the words of this peer.
+func (p *peer) explain(err error) error {
+	s, ok := status.FromError(err)
+	switch {
+	case err == nil || !ok || p.unreachable == "" || rpcerr.Reason(err) != "":
+		return err
+	case s.Code() == codes.Unavailable:
+		return fmt.Errorf("%s (%s)", p.unreachable, s.Message())
+	}
+	return err
 }
 
 // connect leads to the server that was named, else to the targets started in
@@ -75,7 +93,8 @@ func (c *cli) connect(ctx context.Context, cmd *cobra.Command, p *peerFlags, tar
 		if token == "" {
 			return nil, &exitError{exitDenied, fmt.Errorf("server %s asks for a token: set NANOCLAW_TOKEN; \"nanoclaw token create NAME\" on its machine makes one", server)}
 		}
-		return dial(server, strings.TrimSpace(token))
+		return dial(server, strings.TrimSpace(token),
+			fmt.Sprintf("server %s does not answer: is it running, and is this its gRPC address?", server))
 	}
 	cfg, err := c.load(cmd, &p.settings, nil)
 	if err != nil {
@@ -95,19 +114,19 @@ func (c *cli) connect(ctx context.Context, cmd *cobra.Command, p *peerFlags, tar
 	if err != nil {
 		return nil, err
 	}
-	return &peer{ownConn{s.Conn(), s.Owner()}, func() error {
+	return &peer{ClientConnInterface: ownConn{s.Conn(), s.Owner()}, close: func() error {
 		stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
 		defer cancel()
 		return s.Stop(stop)
 	}}, nil
 }
 
-func dial(server, token string) (*peer, error) {
+func dial(server, token, unreachable string) (*peer, error) {
 	conn, err := rpc.Dial(server, rpc.DialConfig{Token: token})
 	if err != nil {
-		return nil, fmt.Errorf("server %s: %w; give it as HOST:PORT of its gRPC address", server, err)
+		return nil, usagef("server %s: %w; give HOST:PORT of its gRPC address", server, err)
 	}
-	return &peer{conn, conn.Close}, nil
+	return &peer{conn, conn.Close, unreachable}, nil
 }
 
 // besideServer talks to the process that owns the data folder, with the token
@@ -117,7 +136,8 @@ func besideServer(cfg suite.Config, locked *store.LockedError) (*peer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w; its token for this machine cannot be read: %w", locked, pathReason(err))
 	}
-	return dial(cfg.GRPC.Addr, strings.TrimSpace(string(token)))
+	return dial(cfg.GRPC.Addr, strings.TrimSpace(string(token)), fmt.Sprintf("data folder %s is in use by another nanoclaw (pid %d), "+
+		"which does not answer at %s: name its gRPC address with --server, or stop it", cfg.DataDir, locked.PID, cfg.GRPC.Addr))
 }
 
 // ownConn makes every call for the owner of the deployment.
@@ -142,12 +162,25 @@ func (c *cli) call(cmd *cobra.Command, p *peerFlags, targets []string, do func(c
 	defer cancel()
 	to, err := c.connect(ctx, cmd, p, targets...)
 	if err != nil {
-		return err
+		return p.timedOut(ctx, err)
 	}
 	defer func() {
 		if closing := to.close(); err == nil {
 			err = closing
 		}
 	}()
-	return do(ctx, to)
+	return p.timedOut(ctx, to.explain(do(ctx, to)))
+}
+
+// timedOut is err, or what the end of ctx makes of it.
+func (p *peerFlags) timedOut(ctx context.Context, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+		return &exitError{exitTimeout, fmt.Errorf("timed out after %s: give it more time with --timeout", p.timeout)}
+	case ctx.Err() != nil:
+		return errInterrupted
+	}
+	return err
 }

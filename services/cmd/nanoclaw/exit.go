@@ -112,9 +112,6 @@ func explain(err error) string {
 // explainStatus adds what the details of a status know beyond its message.
 func explainStatus(s *status.Status) string {
 	text := s.Message()
-	if s.Code() == codes.DeadlineExceeded {
-		text = "timed out: " + text + "; give it more time with --timeout"
-	}
 	for _, detail := range s.Details() {
 		switch d := detail.(type) {
 		case *errdetails.BadRequest:

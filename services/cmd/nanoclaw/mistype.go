@@ -121,6 +121,14 @@ func between(least, most int) cobra.PositionalArgs {
 	}
 }
 
+// exclusive refuses flags that contradict each other.
+func exclusive(cmd *cobra.Command, one, other string) error {
+	if cmd.Flags().Changed(one) && cmd.Flags().Changed(other) {
+		return usagef("--%s and --%s exclude each other: give one of them", one, other)
+	}
+	return nil
+}
+
 // didYouMean names the candidate that a slip of the hand explains, else says
 // otherwise.
 func didYouMean(prefix, word string, candidates []string, otherwise string) string {

@@ -26,6 +26,7 @@ func (c *cli) execute(args []string) int {
 func (c *cli) rootCommand() *cobra.Command {
 	root := group("nanoclaw", "Hands for language models: search, fetch and tools, as a service and at the command line",
 		c.serveCommand(),
+		c.chatCommand(),
 		c.searchCommand(),
 		c.fetchCommand(),
 		c.toolsCommand(),

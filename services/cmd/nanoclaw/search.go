@@ -23,6 +23,9 @@ func (c *cli) searchCommand() *cobra.Command {
 		Example: `  nanoclaw search "go 1.26 release notes" --max-results 3
   nanoclaw search "sqlite wal" --allow sqlite.org --json`,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := exclusive(cmd, "allow", "block"); err != nil {
+				return err
+			}
 			req.Query = args[0]
 			if cmd.Flags().Changed("max-results") {
 				req.MaxResults = &most
@@ -47,7 +50,6 @@ func (c *cli) searchCommand() *cobra.Command {
 	f.StringSliceVar(&req.BlockedDomains, "block", nil, "no results of these domains")
 	f.StringVar(&req.Provider, "provider", "", "ask this engine alone, without a fallback: bing, duckduckgo, duckduckgo_lite")
 	f.BoolVar(&asJSON, "json", false, "print one JSON document")
-	cmd.MarkFlagsMutuallyExclusive("allow", "block")
 	return cmd
 }
 

@@ -123,13 +123,13 @@ func Decode(line []byte, v any) error {
 	case err == nil && line[0] == '{':
 		return nil
 	case err == nil:
-		return errors.New("line: must be a JSON object")
+		return errors.New("line: want a JSON object")
 	case errors.As(err, &syntax):
 		return fmt.Errorf("line: not valid JSON: %w at byte %d", err, syntax.Offset)
 	case errors.As(err, &kind) && kind.Field == "":
-		return fmt.Errorf("line: must be a JSON object, not a %s", kind.Value)
+		return fmt.Errorf("line: want a JSON object, got %s", kind.Value)
 	case errors.As(err, &kind):
-		return fmt.Errorf("%s: must be a %s, not a %s", kind.Field, kind.Type, kind.Value)
+		return fmt.Errorf("%s: want %s, got %s", kind.Field, kind.Type, kind.Value)
 	}
 	return fmt.Errorf("line: %w", err)
 }

@@ -1,0 +1,99 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/nanoclaw/nanoclaw/services/internal/modelserver"
+)
+
+// TestScripts plays the stories of testdata/script. Each has a folder of its
+// own, a site and a results page on loopback, and, when it holds model.yml, a
+// scripted model.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		UpdateScripts: *update,
+		Dir:           "testdata/script",
+		Setup:         setUp,
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"server":      startServer,
+			"stop-server": stopServer,
+			"interrupt":   interrupt,
+			"flaky-proxy": flakyProxy,
+			"keep":        keep,
+		},
+		Condition: func(name string) (bool, error) {
+			if name != "root" {
+				return false, fmt.Errorf("no condition %q", name)
+			}
+			return os.Getuid() == 0, nil
+		},
+	})
+}
+
+// update writes what the program says into the golden parts of the scripts.
+var update = flag.Bool("update", false, "write golden output into the scripts")
+
+func setUp(env *testscript.Env) error {
+	site := httptest.NewServer(siteHandler())
+	env.Defer(site.Close)
+	env.Values[serverKey{}] = new(*program)
+	grpcAddr, err := freeAddr()
+	if err != nil {
+		return err
+	}
+	env.Vars = append(env.Vars,
+		"SITE="+site.URL, "SITE_ADDR="+site.Listener.Addr().String(), "GRPC_ADDR="+grpcAddr,
+		"NO_COLOR=1", "NANOCLAW_CONFIG=config.yml", "NANOCLAW_GRPC_ADDR="+grpcAddr,
+		"NANOCLAW_HTTP_ADDR=127.0.0.1:0", "NANOCLAW_ADMIN_ADDR=127.0.0.1:0",
+	)
+	config := filepath.Join(env.WorkDir, "config.yml")
+	if _, err := os.Stat(config); errors.Is(err, fs.ErrNotExist) {
+		if err := os.WriteFile(config, nil, 0o600); err != nil {
+			return err
+		}
+	}
+	script, err := os.ReadFile(filepath.Join(env.WorkDir, "model.yml"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	parsed, err := modelserver.Parse([]byte(strings.ReplaceAll(string(script), "$SITE", site.URL)))
+	if err != nil {
+		return err
+	}
+	model, err := modelserver.Listen("127.0.0.1:0", parsed)
+	if err != nil {
+		return err
+	}
+	env.Defer(func() { _ = model.Close() })
+	env.Vars = append(env.Vars, "MODEL="+model.URL)
+	return nil
+}
+
+// freeAddr is an address on loopback that was free a moment ago.
+func freeAddr() (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	defer l.Close()
+	return l.Addr().String(), nil
+}
+
+// keep is "keep NAME": the variable becomes what was last printed.
+func keep(ts *testscript.TestScript, _ bool, args []string) {
+	ts.Setenv(args[0], strings.TrimSpace(ts.ReadFile("stdout")))
+}
