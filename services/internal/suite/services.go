@@ -104,4 +104,3 @@ func (s *Suite) mainServer(services []service) error {
 	}
 	return nil
 }
-

@@ -259,4 +259,3 @@ func (s *Suite) Err() error {
 		return nil
 	}
 }
-
