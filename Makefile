@@ -51,8 +51,9 @@ generate: $(npm_tools) $(protodeps) ## Generate gen/ from proto/
 
 .PHONY: check-generated
 check-generated: generate ## Fail when gen/ is not what proto/ generates
-	@git diff --exit-code --stat -- gen && test -z "$$(git ls-files --others --exclude-standard -- gen | tee /dev/stderr)" || \
-		{ echo "gen/ was not fresh: run make generate and commit it" >&2; exit 1; }
+	@git diff --exit-code --stat -- gen || stale=yes; \
+		new=$$(git ls-files --others --exclude-standard -- gen); \
+		test -z "$${stale:-}$$new" || { printf '%s\ngen/ was not fresh: run make generate and commit it\n' "$$new" >&2; exit 1; }
 
 .PHONY: lint
 lint: $(npm_tools) $(protodeps) $(check) ## gofmt, go vet, staticcheck, buf lint and buf format
