@@ -1,0 +1,146 @@
+// Package runs has the stories of runs: watched over a bad line, killed in the
+// middle, asked for in every wrong way, helped by strangers' tools. Every
+// service is real and so is every process; the internet and the model are on
+// loopback.
+package runs
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+
+	"github.com/nanoclaw/nanoclaw/services/test/internal/world"
+)
+
+// asStranger makes the test binary be a tool provider, see stranger_test.go.
+const asStranger = "NANOCLAW_TEST_STRANGER"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asStranger) != "" {
+		os.Exit(beStranger())
+	}
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+		_ = os.RemoveAll(buildDir())
+		os.Exit(code)
+	}))
+}
+
+// Where the programs under test are built, once for all tests.
+var buildDir = sync.OnceValue(func() string {
+	dir, err := os.MkdirTemp("", "nanoclaw-runs-")
+	if err != nil {
+		panic(err)
+	}
+	return dir
+})
+
+var build = sync.OnceValue(func() error {
+	cmd := exec.Command("go", "build", "-o", buildDir()+string(filepath.Separator),
+		"github.com/nanoclaw/nanoclaw/services/cmd/nanoclaw",
+		"github.com/nanoclaw/nanoclaw/services/toolkit/examples/provider")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("%w: %s", err, out)
+	}
+	return nil
+})
+
+// program is the path of a program of the product: nanoclaw or provider.
+func program(t testing.TB, name string) string {
+	t.Helper()
+	if err := build(); err != nil {
+		t.Fatalf("build: %v", err)
+	}
+	return filepath.Join(buildDir(), name)
+}
+
+// full reports whether the long counts are asked for, as make test-faults does.
+func full() bool { return os.Getenv("NANOCLAW_TEST_FULL") == "1" }
+
+// sample is short, or all when the long counts are asked for.
+func sample(short, all int) int {
+	if full() {
+		return all
+	}
+	return short
+}
+
+// seeds are n seeds after the one of NANOCLAW_TEST_SEED, or of the clock.
+func seeds(t testing.TB, n int) []uint64 {
+	t.Helper()
+	first := uint64(time.Now().UnixNano() % 1_000_000)
+	if s := os.Getenv("NANOCLAW_TEST_SEED"); s != "" {
+		var err error
+		if first, err = strconv.ParseUint(s, 10, 64); err != nil {
+			t.Fatalf("NANOCLAW_TEST_SEED: %v", err)
+		}
+	}
+	t.Logf("seeds %d to %d; repeat with NANOCLAW_TEST_SEED=%d", first, first+uint64(n)-1, first)
+	all := make([]uint64, n)
+	for i := range all {
+		all[i] = first + uint64(i)
+	}
+	return all
+}
+
+func random(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 0x6e616e6f)) }
+
+// checkRun checks that a run has ended and is told in one way only: by its log,
+// which has no gap, by every reader, and by the stored message. It returns the
+// log.
+func checkRun(t testing.TB, c *world.Client, conversation, runID string, readers ...*world.Transcript) *world.Transcript {
+	t.Helper()
+	log := c.Replay(t, runID)
+	for i, id := range log.IDs {
+		if id != i+1 {
+			t.Fatalf("event %d of the log has id %d: %v", i, id, log.IDs)
+		}
+	}
+	run := c.Data(t, "GET", "/api/runs/"+runID, nil)
+	if status := run["status"]; (status != "completed" || log.Done == nil) && (status != "failed" || log.Error == nil) && (status != "cancelled" || log.Done == nil) {
+		t.Errorf("the run is %v, its log ended with %v %v", status, log.Done, log.Error)
+	}
+	if last := int(run["last_seq"].(float64)); last != len(log.IDs) {
+		t.Errorf("the run ends at %d, its log at %d", last, len(log.IDs))
+	}
+	var stored map[string]any
+	for _, m := range c.Messages(t, conversation) {
+		if m["run_id"] == runID && m["role"] == "assistant" {
+			stored = m
+		}
+	}
+	if stored == nil {
+		t.Fatal("the run has no message")
+	}
+	if diff := cmp.Diff(log.Rounds(), world.StoredRounds(stored)); run["status"] == "completed" && diff != "" {
+		t.Errorf("text logged (-) and stored (+):\n%s", diff)
+	}
+	for i, reader := range readers {
+		if reader.Err != nil {
+			t.Errorf("reader %d: %v", i, reader.Err)
+		}
+		for _, told := range []struct {
+			what      string
+			got, want any
+		}{
+			{"text", reader.Rounds(), log.Rounds()}, {"calls", reader.Calls, log.Calls}, {"results", reader.Results, log.Results},
+			{"done", reader.Done, log.Done}, {"error", reader.Error, log.Error}, {"notices", reader.Notices, log.Notices},
+		} {
+			if diff := cmp.Diff(told.want, told.got); diff != "" {
+				t.Errorf("%s as logged (-) and as reader %d has it (+):\n%s", told.what, i, diff)
+			}
+		}
+	}
+	if live := c.Data(t, "GET", "/api/conversations/"+conversation, nil)["live_run"]; live != nil {
+		t.Errorf("the conversation still has a live run: %v", live)
+	}
+	return log
+}
