@@ -7,7 +7,6 @@ package gate
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/registry"
@@ -53,7 +52,11 @@ type Decision struct {
 	Verdict Verdict
 	Reason  string
 	Message string // for the model, or for whoever called
-	Tool    *registry.Tool
+	// Pointer is where in the arguments they do not fit (RFC 6901); empty for
+	// the whole of them and for every other reason.
+	Pointer string
+	// Tool is nil for a tool that does not exist.
+	Tool *registry.Tool
 	// Canonical arguments and their hash, when they fit the tool's schema.
 	Canonical []byte
 	Hash      string
@@ -82,7 +85,11 @@ func Decide(tools *registry.Snapshot, c Call, maxCalls int) Decision {
 		d.Canonical, d.Changes, err = t.Validator.Check([]byte(c.Arguments))
 	}
 	if err != nil {
-		d.Verdict, d.Reason, d.Message = Reject, ReasonBadArguments, "The arguments of "+t.Name+" do not fit: "+argumentWords(err)
+		d.Verdict, d.Reason = Reject, ReasonBadArguments
+		d.Message = fmt.Sprintf("The arguments of %s do not fit: %v", t.Name, err)
+		if bad, ok := errors.AsType[*toolkit.ArgumentError](err); ok {
+			d.Pointer = bad.Pointer
+		}
 		return d
 	}
 	d.Hash = toolkit.Hash(d.Canonical)
@@ -94,13 +101,6 @@ func Decide(tools *registry.Snapshot, c Call, maxCalls int) Decision {
 	return d
 }
 
-func argumentWords(err error) string {
-	if bad, ok := errors.AsType[*toolkit.ArgumentError](err); ok {
-		return bad.Error()
-	}
-	return "they are not a JSON object"
-}
-
 func unknown(tools *registry.Snapshot, name string) string {
 	if near := tools.Near(name); len(near) > 0 {
 		return fmt.Sprintf("There is no tool %q. Did you mean %s?", clip(name), strings.Join(near, " or "))
@@ -109,13 +109,15 @@ func unknown(tools *registry.Snapshot, name string) string {
 	if len(names) == 0 {
 		return fmt.Sprintf("There is no tool %q, and no other tool either. Answer without tools.", clip(name))
 	}
-	slices.Sort(names)
 	return fmt.Sprintf("There is no tool %q. The tools are: %s.", clip(name), strings.Join(names, ", "))
 }
 
+// maxShown is how many bytes of a name that nobody knows are repeated.
+const maxShown = 80
+
 func clip(s string) string {
-	if len(s) > 80 {
-		return s[:80] + "…"
+	if len(s) > maxShown {
+		return strings.ToValidUTF8(s[:maxShown], "") + "…"
 	}
 	return s
 }

@@ -6,7 +6,6 @@ package registry
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -16,18 +15,10 @@ import (
 	"sync/atomic"
 	"time"
 
-	"google.golang.org/protobuf/encoding/protojson"
-	"google.golang.org/protobuf/types/known/structpb"
-
 	toolv1 "github.com/nanoclaw/nanoclaw/gen/go/nanoclaw/tool/v1"
-	"github.com/nanoclaw/nanoclaw/services/toolkit"
 )
 
 const (
-	// DefaultTimeout is for tools that name none.
-	DefaultTimeout = 15 * time.Second
-	// maxTimeout bounds what a provider may ask for.
-	maxTimeout = 10 * time.Minute
 	// refreshEvery is how often providers are asked for changes.
 	refreshEvery = 30 * time.Second
 	// listTimeout bounds one question.
@@ -38,22 +29,16 @@ const (
 
 // Provider is somebody who has tools.
 type Provider struct {
-	// Name of the provider; a foreign one's tools are <name>__<tool>.
+	// Name of the provider, which no other has; a foreign one's tools are
+	// <name>__<tool>.
 	Name   string
 	Client toolv1.ToolProviderServiceClient
 	// Foreign providers are not ours: whatever they claim, their tools are
 	// opaque, writing and untrusted until Trust says less, and the names of
 	// our tools stay ours.
 	Foreign bool
-	Trust   map[string]Trust
-}
-
-// Trust lowers what is assumed of a foreign tool. Empty fields change nothing.
-type Trust struct {
-	Effect string
-	Sink   string
-	// Trusted says that the tool's results may be taken for its owner's words.
-	Trusted bool
+	// Trust is by the provider's own names of its tools.
+	Trust map[string]Trust
 }
 
 // Policy is what the configuration says about tools.
@@ -67,65 +52,25 @@ type Policy struct {
 	Timeouts map[string]time.Duration
 }
 
-// Tool is a registered tool.
-type Tool struct {
-	Name        string // by which it is called
-	RemoteName  string // by which its provider knows it
-	Provider    *Provider
-	Title       string
-	Description string
-	Parameters  json.RawMessage
-	Schema      *structpb.Struct
-	Validator   *toolkit.Validator
-	Effect      string
-	Sink        string
-	Polling     bool
-	Untrusted   bool
-	Kind        string
-	Timeout     time.Duration
-	Version     string
-	Enabled     bool
-	// Asks says that a person must approve each call.
-	Asks bool
+func (p Policy) enabled(t *Tool) bool {
+	if len(p.Enabled) == 0 {
+		return !t.Provider.Foreign && t.Sink == "read"
+	}
+	return slices.Contains(p.Enabled, t.Name) || slices.Contains(p.Enabled, "*")
 }
 
-// Snapshot is the registered tools at one moment. It never changes.
-type Snapshot struct {
-	byName map[string]*Tool
-	all    []*Tool
+func (p Policy) asks(t *Tool) bool {
+	return (t.Sink == "write" || t.Sink == "exec") && !slices.Contains(p.AutoApprove, t.Name)
 }
 
-// Get is the tool with the name, or nil. Names are compared letter by letter.
-func (s *Snapshot) Get(name string) *Tool { return s.byName[name] }
-
-// All are the tools by name.
-func (s *Snapshot) All() []*Tool { return s.all }
-
-// EnabledNames are the names of the tools that may be called.
-func (s *Snapshot) EnabledNames() []string {
-	var names []string
-	for _, t := range s.all {
-		if t.Enabled {
-			names = append(names, t.Name)
-		}
+// names are the tools that the policy names.
+func (p Policy) names() []string {
+	names := slices.Concat(p.Enabled, p.AutoApprove)
+	for name := range p.Timeouts {
+		names = append(names, name)
 	}
-	return names
-}
-
-// Near are enabled tools whose names look like the one given, at most three.
-func (s *Snapshot) Near(name string) []string {
-	plain := func(s string) string {
-		return strings.NewReplacer("_", "", "-", "", ".", "").Replace(strings.ToLower(s))
-	}
-	want := plain(name)
-	var near []string
-	for _, n := range s.EnabledNames() {
-		p := plain(n)
-		if p == want || (len(want) > 3 && (strings.Contains(p, want) || strings.Contains(want, p))) {
-			near = append(near, n)
-		}
-	}
-	return near[:min(len(near), 3)]
+	slices.Sort(names)
+	return slices.DeleteFunc(slices.Compact(names), func(n string) bool { return n == "*" })
 }
 
 // Registry keeps the snapshot fresh.
@@ -136,12 +81,13 @@ type Registry struct {
 	current   atomic.Pointer[Snapshot]
 
 	mu    sync.Mutex // one refresh at a time
-	lists map[string][]*Tool
+	lists map[*Provider][]*Tool
+	said  map[*Provider]string // the last warning about a provider
 }
 
 // New makes a registry without tools; Load fills it.
 func New(providers []*Provider, policy Policy, log *slog.Logger) *Registry {
-	r := &Registry{providers: providers, policy: policy, log: log, lists: map[string][]*Tool{}}
+	r := &Registry{providers: providers, policy: policy, log: log, lists: map[*Provider][]*Tool{}, said: map[*Provider]string{}}
 	r.current.Store(&Snapshot{})
 	return r
 }
@@ -150,20 +96,22 @@ func New(providers []*Provider, policy Policy, log *slog.Logger) *Registry {
 func (r *Registry) Snapshot() *Snapshot { return r.current.Load() }
 
 // Load asks every provider. A provider of our own that does not answer, a tool
-// that does not fit the contract and a name that is taken are errors; a foreign
-// provider that does not answer is asked again later.
+// of our own that does not fit the contract and a name that is taken are errors.
+// A foreign provider that does not answer is asked again later, and a foreign
+// tool that does not fit is left out.
 func (r *Registry) Load(ctx context.Context) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, p := range r.providers {
-		list, err := r.list(ctx, p)
+	for i, got := range r.ask(ctx) {
+		p := r.providers[i]
 		switch {
-		case err == nil:
-			r.lists[p.Name] = list
+		case got.err == nil:
+			r.lists[p] = got.tools
+			r.warn(ctx, p, "tools of a provider were refused", got.refused)
 		case p.Foreign:
-			r.log.WarnContext(ctx, "tool provider does not answer; it is asked again", "provider", p.Name, "error", err)
+			r.warn(ctx, p, "tool provider does not answer; it is asked again", got.err)
 		default:
-			return fmt.Errorf("tools of %s: %w", p.Name, err)
+			return fmt.Errorf("tools of %s: %w", p.Name, got.err)
 		}
 	}
 	s, err := r.build()
@@ -195,28 +143,44 @@ func (r *Registry) Run(ctx context.Context) {
 func (r *Registry) refresh(ctx context.Context) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, p := range r.providers {
-		list, err := r.list(ctx, p)
-		if err != nil {
-			r.log.WarnContext(ctx, "tool provider does not answer", "provider", p.Name, "error", err)
+	for i, got := range r.ask(ctx) {
+		if ctx.Err() != nil {
+			return
+		}
+		p := r.providers[i]
+		if got.err != nil {
+			r.warn(ctx, p, "tools of a provider are not known anew; they stay as they were", got.err)
 			continue
 		}
-		before := r.lists[p.Name]
-		r.lists[p.Name] = list
+		before := r.lists[p]
+		r.lists[p] = got.tools
 		s, err := r.build()
 		if err != nil {
-			r.lists[p.Name] = before
-			r.log.WarnContext(ctx, "new tools of a provider were refused", "provider", p.Name, "error", err)
+			r.lists[p] = before
+			r.warn(ctx, p, "new tools of a provider were refused; they stay as they were", err)
 			continue
 		}
+		r.warn(ctx, p, "tools of a provider were refused", got.refused)
 		r.current.Store(s)
+	}
+}
+
+// warn says what is wrong with a provider, once: it is asked all the time.
+func (r *Registry) warn(ctx context.Context, p *Provider, message string, err error) {
+	if err == nil {
+		delete(r.said, p)
+		return
+	}
+	if text := message + err.Error(); r.said[p] != text {
+		r.said[p] = text
+		r.log.WarnContext(ctx, message, "provider", p.Name, "error", err)
 	}
 }
 
 func (r *Registry) build() (*Snapshot, error) {
 	s := &Snapshot{byName: map[string]*Tool{}}
 	for _, p := range r.providers {
-		for _, t := range r.lists[p.Name] {
+		for _, t := range r.lists[p] {
 			if other := s.byName[t.Name]; other != nil {
 				return nil, fmt.Errorf("tool %s is offered by %s and by %s; rename one of them", t.Name, other.Provider.Name, p.Name)
 			}
@@ -228,126 +192,63 @@ func (r *Registry) build() (*Snapshot, error) {
 	return s, nil
 }
 
+// misnamed are the tools that the configuration names and nobody has. Those of a
+// provider that has not answered yet are not among them.
 func (r *Registry) misnamed(s *Snapshot) []string {
-	var out []string
-	for _, name := range slices.Concat(r.policy.Enabled, r.policy.AutoApprove) {
-		if name != "*" && s.Get(name) == nil && !slices.Contains(out, name) {
-			out = append(out, name)
+	named := r.policy.names()
+	silent := func(string) bool { return false }
+	for _, p := range r.providers {
+		prefix, rest := p.prefix(), silent
+		if _, answered := r.lists[p]; !answered {
+			silent = func(name string) bool { return strings.HasPrefix(name, prefix) || rest(name) }
+		}
+		for tool := range p.Trust {
+			named = append(named, prefix+tool)
 		}
 	}
+	slices.Sort(named)
+	return slices.DeleteFunc(slices.Compact(named), func(name string) bool { return s.Get(name) != nil || silent(name) })
+}
+
+// list is what a provider answered.
+type list struct {
+	tools   []*Tool
+	refused error // of single tools, which were left out
+	err     error
+}
+
+// ask asks all providers at the same time.
+func (r *Registry) ask(ctx context.Context) []list {
+	out := make([]list, len(r.providers))
+	var wg sync.WaitGroup
+	for i, p := range r.providers {
+		wg.Go(func() { out[i] = r.list(ctx, p) })
+	}
+	wg.Wait()
 	return out
 }
 
-func (r *Registry) list(ctx context.Context, p *Provider) ([]*Tool, error) {
+func (r *Registry) list(ctx context.Context, p *Provider) list {
 	ctx, cancel := context.WithTimeout(ctx, listTimeout)
 	defer cancel()
 	res, err := p.Client.ListTools(ctx, &toolv1.ListToolsRequest{})
 	if err != nil {
-		return nil, err
+		return list{err: err}
 	}
 	if len(res.Tools) > maxTools {
-		return nil, fmt.Errorf("%d tools; at most %d are taken", len(res.Tools), maxTools)
+		return list{err: fmt.Errorf("%d tools; at most %d are taken", len(res.Tools), maxTools)}
 	}
-	tools := make([]*Tool, 0, len(res.Tools))
+	var out list
 	for _, wire := range res.Tools {
-		t, err := r.tool(p, wire)
+		t, err := r.policy.tool(p, wire)
 		if err != nil {
-			return nil, fmt.Errorf("tool %q: %w", wire.Name, err)
+			out.refused = errors.Join(out.refused, fmt.Errorf("tool %q: %w", wire.Name, err))
+			continue
 		}
-		tools = append(tools, t)
+		out.tools = append(out.tools, t)
 	}
-	return tools, nil
-}
-
-var (
-	effects = []string{"pure", "keyed", "queryable", "opaque"}
-	sinks   = []string{"read", "egress", "write", "exec"}
-)
-
-func (r *Registry) tool(p *Provider, w *toolv1.Tool) (*Tool, error) {
-	t := &Tool{
-		Name: w.Name, RemoteName: w.Name, Provider: p, Title: w.Title, Description: w.Description, Schema: w.Parameters,
-		Effect: w.Effect, Sink: w.Sink, Polling: w.Polling, Untrusted: w.OutputUntrusted, Kind: w.ResultKind, Version: w.Version,
-		Timeout: DefaultTimeout,
+	if out.refused != nil && !p.Foreign {
+		return list{err: out.refused}
 	}
-	if p.Foreign {
-		t.distrust(p)
-	}
-	switch {
-	case !validName(t.Name):
-		return nil, errors.New("names are 1 to 64 letters, digits, _ and -")
-	case !slices.Contains(effects, t.Effect):
-		return nil, fmt.Errorf("effect %q is none of %s", t.Effect, strings.Join(effects, ", "))
-	case !slices.Contains(sinks, t.Sink):
-		return nil, fmt.Errorf("sink %q is none of %s", t.Sink, strings.Join(sinks, ", "))
-	}
-	var err error
-	if t.Validator, err = toolkit.NewValidatorStruct(w.Parameters); err != nil {
-		return nil, fmt.Errorf("parameters: %w", err)
-	}
-	if t.Parameters, err = parameters(w.Parameters); err != nil {
-		return nil, fmt.Errorf("parameters: %w", err)
-	}
-	if d := w.DefaultTimeout.AsDuration(); w.DefaultTimeout != nil && d > 0 {
-		t.Timeout = min(d, maxTimeout)
-	}
-	if d, ok := r.policy.Timeouts[t.Name]; ok {
-		t.Timeout = d
-	}
-	t.Enabled, t.Asks = r.policy.enabled(t), r.policy.asks(t)
-	return t, nil
-}
-
-// distrust makes a foreign tool as risky as anything may be, but for what the
-// configuration lowers. Its own claims only raise the risk.
-func (t *Tool) distrust(p *Provider) {
-	trust := p.Trust[t.RemoteName]
-	t.Name = p.Name + "__" + t.RemoteName
-	t.Effect = cmp.Or(trust.Effect, "opaque")
-	claimed := t.Sink
-	t.Sink = cmp.Or(trust.Sink, "write")
-	if claimed == "exec" {
-		t.Sink = "exec"
-	}
-	t.Untrusted = t.Untrusted || !trust.Trusted
-}
-
-func (p Policy) enabled(t *Tool) bool {
-	if len(p.Enabled) == 0 {
-		return !t.Provider.Foreign && t.Sink == "read"
-	}
-	return slices.Contains(p.Enabled, t.Name) || slices.Contains(p.Enabled, "*")
-}
-
-func (p Policy) asks(t *Tool) bool {
-	return (t.Sink == "write" || t.Sink == "exec") && !slices.Contains(p.AutoApprove, t.Name)
-}
-
-func parameters(s *structpb.Struct) (json.RawMessage, error) {
-	if s == nil {
-		return json.RawMessage(`{"type":"object","properties":{}}`), nil
-	}
-	b, err := protojson.Marshal(s)
-	if err != nil {
-		return nil, err
-	}
-	var any map[string]any // encoding/json writes it the same way each time
-	if err := json.Unmarshal(b, &any); err != nil {
-		return nil, err
-	}
-	return json.Marshal(any)
-}
-
-func validName(s string) bool {
-	if len(s) == 0 || len(s) > 64 {
-		return false
-	}
-	for _, c := range []byte(s) {
-		switch {
-		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '_', c == '-':
-		default:
-			return false
-		}
-	}
-	return true
+	return out
 }
