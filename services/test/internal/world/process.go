@@ -18,8 +18,9 @@ import (
 // readyTime is how long a process may take to say that it is ready.
 const readyTime = 60 * time.Second
 
-// Process is the suite as a process of its own.
+// Process is a program that said that it is ready.
 type Process struct {
+	// Client speaks REST with a suite that Serve started.
 	*Client
 	Pid int
 	// Ready is the line that it printed.
@@ -33,22 +34,26 @@ type Process struct {
 
 var address = regexp.MustCompile(`https?://\S+`)
 
-// Serve starts binary with the world's configuration and returns when it is
+// Serve starts the binary with a configuration file and returns when it is
 // ready. It is killed with the test, if it still runs.
-func (w *World) Serve(t testing.TB, binary, configFile string) *Process {
+func Serve(t testing.TB, binary, configFile string) *Process {
 	t.Helper()
-	p, err := Launch(t, binary, "serve", "--config", configFile)
+	p, err := Launch(t, osexec.Command(binary, "serve", "--config", configFile))
 	if err != nil {
 		t.Fatal(err)
+	}
+	if p.Client = ClientAt(address.FindString(p.Ready)); p.Token == "" {
+		t.Fatalf("no address with a token in %q", p.Ready)
 	}
 	return p
 }
 
-// Launch starts a binary that prints a ready line with its URL. The error of a
-// process that ends instead has what it wrote and its exit code.
-func Launch(t testing.TB, binary string, args ...string) (*Process, error) {
+// Launch starts a program and returns when it has printed a line. It is killed
+// with the test, if it still runs. A program that ends instead is an
+// [*ExitError].
+func Launch(t testing.TB, cmd *osexec.Cmd) (*Process, error) {
 	t.Helper()
-	p := &Process{cmd: osexec.Command(binary, args...), stderr: &lockedBuffer{}, exited: make(chan struct{})}
+	p := &Process{cmd: cmd, stderr: &lockedBuffer{}, exited: make(chan struct{})}
 	p.cmd.Stderr = p.stderr
 	stdout, err := p.cmd.StdoutPipe()
 	if err != nil {
@@ -72,14 +77,12 @@ func Launch(t testing.TB, binary string, args ...string) (*Process, error) {
 	case p.Ready = <-line:
 	case <-time.After(readyTime):
 		p.Kill()
-		return nil, fmt.Errorf("%s was not ready within %s: %s", binary, readyTime, p.stderr)
+		return nil, fmt.Errorf("%s was not ready within %s: %s", cmd.Path, readyTime, p.stderr)
 	}
-	url := address.FindString(p.Ready)
-	if url == "" {
+	if p.Ready == "" {
 		<-p.exited
-		return nil, &ExitError{Code: p.cmd.ProcessState.ExitCode(), Output: p.Ready + p.stderr.String()}
+		return nil, &ExitError{Code: p.cmd.ProcessState.ExitCode(), Output: p.stderr.String()}
 	}
-	p.Client = ClientAt(url)
 	return p, nil
 }
 
