@@ -12,6 +12,8 @@
 package live
 
 import (
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -64,7 +66,7 @@ func (h *Hub) Opened() <-chan struct{} {
 	return h.opened
 }
 
-// Close removes the run. Its readers get what is left, then io.EOF.
+// Close removes the run. Its readers get what is left, with io.EOF.
 func (h *Hub) Close(r *Run) {
 	h.mu.Lock()
 	if h.runs[r.id] == r {
@@ -81,14 +83,6 @@ func (h *Hub) Get(runID string) *Run {
 	return h.runs[runID]
 }
 
-// text is the text of one kind of the round being written. It only grows, so a
-// string made of it stays valid.
-type text struct{ buf []byte }
-
-func (t *text) piece(round, from int) *pb.TextPiece {
-	return &pb.TextPiece{Content: string(t.buf[from:]), Round: int32(round), Offset: int32(from)}
-}
-
 // Run is the live side of one run.
 type Run struct {
 	id string
@@ -101,20 +95,24 @@ type Run struct {
 	first int // sequence number of tail[0]
 	tail  []*pb.RunEvent
 
+	// The text of the round being written, by kind. A builder only grows, so
+	// pieces of it are sent without being copied.
 	round            int
-	thinking, answer text
+	thinking, answer strings.Builder
 
-	args        []*pb.ToolArgs
-	argsVersion []int
-	argsShown   time.Time
-
-	progress []progress
-	version  int // of args and progress, counted together
+	// What is shown beside the text. Only the newest of each counts; version
+	// counts changes, so that a reader knows what it has not seen.
+	args      []shown // by ordinal
+	argsShown time.Time
+	progress  []shown // by call
+	version   int
 }
 
-type progress struct {
+// shown is the newest event about one call.
+type shown struct {
 	version int
-	event   *pb.ToolProgress
+	id      string // of the call; not known while it is written
+	event   *pb.RunEvent
 }
 
 // Think appends to the reasoning of a round. A new round begins by its number.
@@ -123,67 +121,69 @@ func (r *Run) Think(round int, s string) { r.append(round, s, &r.thinking) }
 // Write appends to the answer text of a round.
 func (r *Run) Write(round int, s string) { r.append(round, s, &r.answer) }
 
-func (r *Run) append(round int, s string, to *text) {
+func (r *Run) append(round int, s string, to *strings.Builder) {
 	if s == "" {
 		return
 	}
 	r.mu.Lock()
+	defer r.mu.Unlock()
 	r.begin(round)
-	to.buf = append(to.buf, s...)
+	to.WriteString(s)
 	r.wake()
-	r.mu.Unlock()
 }
 
 // begin starts a round that is not the one being written.
 func (r *Run) begin(round int) {
-	if r.round == round {
-		return
+	if r.round != round {
+		r.clearRound()
+		r.round = round
 	}
-	r.round = round
-	r.clearRound()
 }
 
 func (r *Run) clearRound() {
-	r.thinking, r.answer = text{}, text{}
-	r.args, r.argsVersion = nil, nil
+	r.thinking.Reset()
+	r.answer.Reset()
+	r.args = nil
 }
 
 // Args shows the arguments of a call while they are written; all is the whole
-// text so far. Readers are woken at most every 80 ms.
+// text so far. What comes within 80 ms of what was shown last is left out: the
+// next piece, or the logged call, has it all.
 func (r *Run) Args(round, ordinal int, name, all string, now time.Time) {
-	if len(all) > maxArgsShown {
-		all = all[len(all)-maxArgsShown:]
-	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.begin(round)
+	if now.Sub(r.argsShown) < argsEvery {
+		return
+	}
+	r.argsShown = now
+	if len(all) > maxArgsShown {
+		all = validTail(all[len(all)-maxArgsShown:])
+	}
 	for len(r.args) <= ordinal {
-		r.args = append(r.args, nil)
-		r.argsVersion = append(r.argsVersion, 0)
+		r.args = append(r.args, shown{})
 	}
 	r.version++
-	r.args[ordinal] = &pb.ToolArgs{Round: int32(round), Ordinal: int32(ordinal), Name: name, Arguments: validTail(all)}
-	r.argsVersion[ordinal] = r.version
-	if now.Sub(r.argsShown) >= argsEvery {
-		r.argsShown = now
-		r.wake()
-	}
+	r.args[ordinal] = shown{version: r.version, event: &pb.RunEvent{Event: &pb.RunEvent_ToolArgs{
+		ToolArgs: &pb.ToolArgs{Round: int32(round), Ordinal: int32(ordinal), Name: name, Arguments: all},
+	}}}
+	r.wake()
 }
 
 // Progress shows how far a tool has come.
 func (r *Run) Progress(p *pb.ToolProgress) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	defer r.wake()
 	r.version++
+	s := shown{version: r.version, id: p.ToolCallId, event: &pb.RunEvent{Event: &pb.RunEvent_ToolProgress{ToolProgress: p}}}
 	for i := range r.progress {
-		if r.progress[i].event.ToolCallId == p.ToolCallId {
-			r.progress[i] = progress{r.version, p}
-			r.wake()
+		if r.progress[i].id == s.id {
+			r.progress[i] = s
 			return
 		}
 	}
-	r.progress = append(r.progress, progress{r.version, p})
-	r.wake()
+	r.progress = append(r.progress, s)
 }
 
 // Publish makes committed events visible, in order. The text of a round ends
@@ -196,11 +196,10 @@ func (r *Run) Publish(events []*pb.RunEvent) {
 	defer r.mu.Unlock()
 	for _, e := range events {
 		switch v := e.Event.(type) {
-		case *pb.RunEvent_Thinking, *pb.RunEvent_Message:
-			// Readers that had the whole text live are spared its logged form.
-			for reader := range r.readers {
-				reader.settle(r, e)
-			}
+		case *pb.RunEvent_Thinking:
+			r.settle(thinking, e, v.Thinking)
+		case *pb.RunEvent_Message:
+			r.settle(answer, e, v.Message)
 		case *pb.RunEvent_RoundRestarted:
 			r.clearRound()
 			for reader := range r.readers {
@@ -208,13 +207,14 @@ func (r *Run) Publish(events []*pb.RunEvent) {
 			}
 		case *pb.RunEvent_ToolResult:
 			r.dropProgress(v.ToolResult)
+		case *pb.RunEvent_Usage: // always logged with a round's text
+			r.begin(0)
+		case *pb.RunEvent_Done, *pb.RunEvent_Error:
+			r.begin(0)
+			r.progress = nil
 		}
 		r.seq = int(e.Seq)
 		r.tail = append(r.tail, e)
-	}
-	if closesRound(events) {
-		r.clearRound()
-		r.round = 0
 	}
 	if n := len(r.tail) - tailEvents; n > 0 {
 		r.first += n
@@ -223,37 +223,27 @@ func (r *Run) Publish(events []*pb.RunEvent) {
 	r.wake()
 }
 
-// closesRound reports whether a round's text is in the log now: its usage is
-// always logged with it, and the end of a run ends every round.
-func closesRound(events []*pb.RunEvent) bool {
-	for _, e := range events {
-		switch e.Event.(type) {
-		case *pb.RunEvent_Usage, *pb.RunEvent_Done, *pb.RunEvent_Error:
-			return true
+// settle spares the readers that took the whole text live its logged form.
+func (r *Run) settle(kind int, e *pb.RunEvent, logged *pb.TextPiece) {
+	for reader := range r.readers {
+		if reader.took(kind, logged) {
+			reader.spared[int(e.Seq)] = struct{}{}
 		}
 	}
-	return false
 }
 
+// dropProgress forgets calls that have their result.
 func (r *Run) dropProgress(results *pb.ToolResults) {
-	kept := r.progress[:0]
-	for _, p := range r.progress {
-		done := false
-		for _, res := range results.Results {
-			done = done || res.ToolCallId == p.event.ToolCallId
-		}
-		if !done {
-			kept = append(kept, p)
-		}
-	}
-	r.progress = kept
+	r.progress = slices.DeleteFunc(r.progress, func(s shown) bool {
+		return slices.ContainsFunc(results.Results, func(res *pb.ToolResult) bool { return res.ToolCallId == s.id })
+	})
 }
 
 // Text is what the round being written has come to.
 func (r *Run) Text() (round int, thinking, answer string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.round, string(r.thinking.buf), string(r.answer.buf)
+	return r.round, r.thinking.String(), r.answer.String()
 }
 
 func (r *Run) close() {

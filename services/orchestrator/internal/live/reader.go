@@ -3,6 +3,7 @@ package live
 import (
 	"errors"
 	"io"
+	"strings"
 
 	pb "github.com/nanoclaw/nanoclaw/gen/go/nanoclaw/orchestrator/v1"
 )
@@ -19,11 +20,12 @@ type Reader struct {
 	// All below is guarded by run.mu.
 	seq     int
 	round   int              // round that the offsets are of
-	offset  [2]int           // bytes taken: reasoning, answer
-	spared  map[int]struct{} // seqs whose text was taken live
-	version int              // of args and progress
+	offset  [2]int           // bytes taken, by kind of text
+	spared  map[int]struct{} // seqs ahead whose text was taken live
+	version int              // of what was seen beside the text
 }
 
+// The kinds of text.
 const (
 	thinking = iota
 	answer
@@ -31,10 +33,9 @@ const (
 
 // Follow makes a reader that has the log up to seq. Call Stop when done.
 func (r *Run) Follow(seq int) *Reader {
-	reader := &Reader{run: r, signal: make(chan struct{}, 1), seq: seq}
+	reader := &Reader{run: r, signal: make(chan struct{}, 1), seq: seq, spared: map[int]struct{}{}}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	reader.version = r.version
 	r.readers[reader] = struct{}{}
 	return reader
 }
@@ -65,8 +66,8 @@ func (rd *Reader) Skip(seq int) {
 func (rd *Reader) Changed() <-chan struct{} { return rd.signal }
 
 // Next returns everything new, oldest first; nothing when there is nothing. It
-// returns ErrBehind when events are missing that only SQL has, and io.EOF when
-// the run was closed and everything was taken.
+// returns ErrBehind when events are missing that only SQL has, and, beside the
+// last events, io.EOF when the run was closed.
 func (rd *Reader) Next() ([]*pb.RunEvent, error) {
 	r := rd.run
 	r.mu.Lock()
@@ -77,15 +78,14 @@ func (rd *Reader) Next() ([]*pb.RunEvent, error) {
 	var out []*pb.RunEvent
 	for rd.seq < r.seq {
 		rd.seq++
-		if _, ok := rd.spared[rd.seq]; ok {
-			delete(rd.spared, rd.seq)
-			continue
+		if _, ok := rd.spared[rd.seq]; !ok {
+			out = append(out, r.tail[rd.seq-r.first])
 		}
-		out = append(out, r.tail[rd.seq-r.first])
 	}
+	clear(rd.spared)
 	out = rd.living(out)
-	if len(out) == 0 && r.closed {
-		return nil, io.EOF
+	if r.closed {
+		return out, io.EOF
 	}
 	return out, nil
 }
@@ -96,51 +96,55 @@ func (rd *Reader) living(out []*pb.RunEvent) []*pb.RunEvent {
 	if r.round != rd.round {
 		rd.round, rd.offset = r.round, [2]int{}
 	}
-	if n := len(r.thinking.buf); n > rd.offset[thinking] {
-		out = append(out, &pb.RunEvent{Event: &pb.RunEvent_Thinking{Thinking: r.thinking.piece(r.round, rd.offset[thinking])}})
-		rd.offset[thinking] = n
+	if e := rd.piece(thinking, &r.thinking); e != nil {
+		out = append(out, e)
 	}
-	if n := len(r.answer.buf); n > rd.offset[answer] {
-		out = append(out, &pb.RunEvent{Event: &pb.RunEvent_Message{Message: r.answer.piece(r.round, rd.offset[answer])}})
-		rd.offset[answer] = n
+	if e := rd.piece(answer, &r.answer); e != nil {
+		out = append(out, e)
 	}
 	if rd.version == r.version {
 		return out
 	}
-	for i, a := range r.args {
-		if a != nil && r.argsVersion[i] > rd.version {
-			out = append(out, &pb.RunEvent{Event: &pb.RunEvent_ToolArgs{ToolArgs: a}})
-		}
-	}
-	for _, p := range r.progress {
-		if p.version > rd.version {
-			out = append(out, &pb.RunEvent{Event: &pb.RunEvent_ToolProgress{ToolProgress: p.event}})
+	for _, all := range [][]shown{r.args, r.progress} {
+		for _, s := range all {
+			if s.version > rd.version {
+				out = append(out, s.event)
+			}
 		}
 	}
 	rd.version = r.version
 	return out
 }
 
-// settle remembers that the reader need not get a logged text, because it took
-// all of it live. The caller holds mu.
-func (rd *Reader) settle(r *Run, e *pb.RunEvent) {
-	if rd.round == 0 || rd.round != r.round {
-		return
+// piece is what the reader has not taken of a text, nil when it has it all.
+func (rd *Reader) piece(kind int, text *strings.Builder) *pb.RunEvent {
+	from := rd.offset[kind]
+	if text.Len() == from {
+		return nil
 	}
-	var size, taken int
-	switch v := e.Event.(type) {
-	case *pb.RunEvent_Thinking:
-		size, taken = len(v.Thinking.Content), rd.offset[thinking]
-	case *pb.RunEvent_Message:
-		size, taken = len(v.Message.Content), rd.offset[answer]
+	rd.offset[kind] = text.Len()
+	// One allocation for the event and what is in it.
+	var made struct {
+		event    pb.RunEvent
+		thinking pb.RunEvent_Thinking
+		message  pb.RunEvent_Message
+		piece    pb.TextPiece
 	}
-	if size != taken {
-		return // it gets the logged text from offset 0
+	m := &made
+	m.piece.Content, m.piece.Round, m.piece.Offset = text.String()[from:], int32(rd.round), int32(from)
+	if kind == thinking {
+		m.thinking.Thinking = &m.piece
+		m.event.Event = &m.thinking
+	} else {
+		m.message.Message = &m.piece
+		m.event.Event = &m.message
 	}
-	if rd.spared == nil {
-		rd.spared = map[int]struct{}{}
-	}
-	rd.spared[int(e.Seq)] = struct{}{}
+	return &m.event
+}
+
+// took reports whether the reader took all of a text live. The caller holds mu.
+func (rd *Reader) took(kind int, logged *pb.TextPiece) bool {
+	return rd.round == int(logged.Round) && rd.offset[kind] == len(logged.Content)
 }
 
 // restart forgets what was taken of a round that is written anew. The caller
