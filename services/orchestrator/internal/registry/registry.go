@@ -21,6 +21,9 @@ import (
 const (
 	// refreshEvery is how often providers are asked for changes.
 	refreshEvery = 30 * time.Second
+	// retryEvery is how often providers are asked that have not answered yet:
+	// they may just be starting.
+	retryEvery = 2 * time.Second
 	// listTimeout bounds one question.
 	listTimeout = 5 * time.Second
 	// maxTools bounds a provider's list.
@@ -102,7 +105,7 @@ func (r *Registry) Snapshot() *Snapshot { return r.current.Load() }
 func (r *Registry) Load(ctx context.Context) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for i, got := range r.ask(ctx) {
+	for i, got := range r.ask(ctx, r.providers) {
 		p := r.providers[i]
 		switch {
 		case got.err == nil:
@@ -127,27 +130,42 @@ func (r *Registry) Load(ctx context.Context) error {
 
 // Run refreshes until ctx ends.
 func (r *Registry) Run(ctx context.Context) {
-	tick := time.NewTicker(refreshEvery)
-	defer tick.Stop()
+	refresh := time.NewTicker(refreshEvery)
+	defer refresh.Stop()
+	retry := time.NewTicker(retryEvery)
+	defer retry.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-tick.C:
-			r.refresh(ctx)
+		case <-refresh.C:
+			r.refresh(ctx, r.providers)
+		case <-retry.C:
+			r.refresh(ctx, r.silent())
 		}
 	}
 }
 
-// refresh asks again. What cannot be had, or does not fit, stays as it was.
-func (r *Registry) refresh(ctx context.Context) {
+// silent are the providers that have not answered yet.
+func (r *Registry) silent() []*Provider {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for i, got := range r.ask(ctx) {
+	return slices.DeleteFunc(slices.Clone(r.providers), func(p *Provider) bool {
+		_, answered := r.lists[p]
+		return answered
+	})
+}
+
+// refresh asks providers again. What cannot be had, or does not fit, stays as it
+// was.
+func (r *Registry) refresh(ctx context.Context, providers []*Provider) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for i, got := range r.ask(ctx, providers) {
 		if ctx.Err() != nil {
 			return
 		}
-		p := r.providers[i]
+		p := providers[i]
 		if got.err != nil {
 			r.warn(ctx, p, "tools of a provider are not known anew; they stay as they were", got.err)
 			continue
@@ -217,11 +235,11 @@ type list struct {
 	err     error
 }
 
-// ask asks all providers at the same time.
-func (r *Registry) ask(ctx context.Context) []list {
-	out := make([]list, len(r.providers))
+// ask asks providers at the same time.
+func (r *Registry) ask(ctx context.Context, providers []*Provider) []list {
+	out := make([]list, len(providers))
 	var wg sync.WaitGroup
-	for i, p := range r.providers {
+	for i, p := range providers {
 		wg.Go(func() { out[i] = r.list(ctx, p) })
 	}
 	wg.Wait()

@@ -363,3 +363,25 @@ func TestAProviderThatHangsHoldsNobodyUpForLong(t *testing.T) {
 		}
 	})
 }
+
+func TestAProviderThatComesLaterIsSoonThere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		late := fails(errors.New("down"))
+		log, _ := logs()
+		r := New([]*Provider{{Name: "late", Foreign: true, Client: late}}, Policy{}, log)
+		if err := r.Load(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() { defer close(done); r.Run(ctx) }()
+		late.list = offers(wire("a")).list
+		time.Sleep(retryEvery) // of the test's own clock
+		synctest.Wait()
+		if r.Snapshot().Get("late__a") == nil {
+			t.Errorf("it was not asked again within %s", retryEvery)
+		}
+		cancel()
+		<-done
+	})
+}
