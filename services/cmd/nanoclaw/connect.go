@@ -73,9 +73,17 @@ func (p *peer) explain(err error) error {
 	case err == nil || !ok || p.unreachable == "" || rpcerr.Reason(err) != "":
 		return err
 	case s.Code() == codes.Unavailable:
-		return fmt.Errorf("%s (%s)", p.unreachable, s.Message())
+		return fmt.Errorf("%s (%s)", p.unreachable, dialProblem(s.Message()))
 	}
 	return err
+}
+
+// dialProblem is what the network said, without what gRPC puts around it.
+func dialProblem(message string) string {
+	if _, inner, found := strings.Cut(message, "Error while dialing: "); found {
+		return strings.TrimSuffix(inner, `"`)
+	}
+	return message
 }
 
 // connect leads to the server that was named, else to the targets started in

@@ -31,6 +31,8 @@ func (c *cli) rootCommand() *cobra.Command {
 		c.fetchCommand(),
 		c.toolsCommand(),
 		c.tokenCommand(),
+		c.modelsCommand(),
+		c.usageCommand(),
 		c.configCommand(),
 		c.inspectCommand(),
 		c.versionCommand(),

@@ -35,6 +35,9 @@ var (
 	// ErrLeft says that the person left while the run went on.
 	ErrLeft = errors.New("left while the run goes on")
 
+	// ErrLost says that the server stayed away.
+	ErrLost = errors.New("the connection broke and did not come back")
+
 	errBye = errors.New("the server ended the stream early")
 )
 
@@ -94,7 +97,7 @@ func (f *Follower) follow(ctx context.Context, ask begin) (*transcript.Transcrip
 			wait, failures = firstWait, 0
 		}
 		if failures++; failures > maxFailures {
-			return t, fmt.Errorf("the connection broke and did not come back: %w", err)
+			return t, fmt.Errorf("%w: %s", ErrLost, status.Convert(err).Message())
 		}
 		if !f.lost && !errors.Is(err, errBye) {
 			f.lost = true
