@@ -1,6 +1,7 @@
 package provider
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -97,9 +98,8 @@ func (c *Client) Stream(ctx context.Context, req Request, yield func(Delta) erro
 	a := newAssembler(c.cfg, req.Tools)
 	err = x.receive(ctx, stream, a, yield)
 	resp := a.response()
-	if x.requestID != "" {
-		resp.RequestID = x.requestID
-	}
+	resp.RequestID = cmp.Or(x.requestID, c.explain.redact.clean(resp.RequestID, maxRequestID))
+	resp.Model = c.explain.redact.clean(resp.Model, maxModelName)
 	if resp.Usage == (Usage{}) {
 		resp.Usage = estimateUsage(req, resp)
 	}

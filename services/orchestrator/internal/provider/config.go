@@ -21,6 +21,8 @@ const (
 const (
 	maxErrorBody = 64 << 10 // bytes of an error answer that are read
 	maxDetail    = 500      // characters of a provider's own words that are kept
+	maxRequestID = 128      // characters of a provider's id of a call
+	maxModelName = 200      // characters of the model's name in an answer
 	maxBadFrames = 8        // unreadable frames skipped before giving up
 	maxWarnings  = 16
 	maxRetryWait = 24 * time.Hour // Retry-After beyond this is cut

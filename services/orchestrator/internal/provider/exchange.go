@@ -37,7 +37,7 @@ func (x *exchange) Do(r *http.Request) (*http.Response, error) {
 		if err != nil {
 			return nil, err
 		}
-		x.status, x.requestID = resp.StatusCode, requestID(resp.Header)
+		x.status, x.requestID = resp.StatusCode, x.client.explain.requestID(resp.Header)
 		if resp.StatusCode < 300 {
 			resp.Body = newFrameBody(x.dog.watch(resp.Body), x.client.cfg.MaxLine, x.client.cfg.MaxMessage)
 			return resp, nil

@@ -26,7 +26,7 @@ type explainer struct {
 func (x explainer) answered(status int, h http.Header, f failure) *Error {
 	e := &Error{
 		Kind: kindOf(status, f), Status: status, Code: x.redact.clean(f.code(), 100),
-		Detail: x.redact.clean(f.message, maxDetail), RequestID: requestID(h),
+		Detail: x.redact.clean(f.message, maxDetail), RequestID: x.requestID(h),
 		RetryAfter: retryAfter(h, time.Now()),
 	}
 	what := statusText(status)
@@ -77,7 +77,7 @@ func (x explainer) hint(e *Error) string {
 func (x explainer) redirected(status int, h http.Header) *Error {
 	to := displayURL(h.Get("Location"))
 	return &Error{
-		Kind: KindNotFound, Status: status, RequestID: requestID(h),
+		Kind: KindNotFound, Status: status, RequestID: x.requestID(h),
 		Message: x.redact.clean(fmt.Sprintf("model %q at %s: %s to %s. Redirects are not followed: set api_url to the final address if you trust it", x.model, x.url, statusText(status), to), 2*maxDetail),
 	}
 }

@@ -191,11 +191,12 @@ func asDuration(n float64, unit time.Duration) time.Duration {
 	return time.Duration(min(n*float64(unit), float64(maxRetryWait)))
 }
 
-// requestID returns the id under which the provider knows the call.
-func requestID(h http.Header) string {
+// requestID returns the id under which the provider knows the call. It is kept
+// and shown, so it is cleaned like every other word of a provider.
+func (x explainer) requestID(h http.Header) string {
 	for _, name := range []string{"X-Request-Id", "Request-Id", "X-Ms-Request-Id", "Apim-Request-Id", "Cf-Ray"} {
 		if id := h.Get(name); id != "" {
-			return id[:min(len(id), 128)]
+			return x.redact.clean(id, maxRequestID)
 		}
 	}
 	return ""
