@@ -36,6 +36,9 @@ func (g *Gateway) api(w http.ResponseWriter, r *http.Request) {
 	g.mux.ServeHTTP(w, streamUnlessTold(r))
 }
 
+// streamVerb ends the path of StreamMessage, which no caller needs to know.
+const streamVerb = ":stream"
+
 // streamUnlessTold sends a message to StreamMessage unless its body says
 // "stream": false. A body that cannot be read goes there too: its decoder says
 // what is wrong.
@@ -49,11 +52,10 @@ func streamUnlessTold(r *http.Request) *http.Request {
 	if b := body.Of(r); b != nil && json.Unmarshal(b.Bytes(), &told) == nil && told.Stream != nil && !*told.Stream {
 		return r
 	}
-	const verb = ":stream"
 	to := *r.URL
-	to.Path += verb
+	to.Path += streamVerb
 	if to.RawPath != "" {
-		to.RawPath += verb
+		to.RawPath += streamVerb
 	}
 	return withURL(r, &to)
 }

@@ -8,6 +8,7 @@ import (
 	"runtime/debug"
 	"time"
 
+	"go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/trace"
 
@@ -97,12 +98,17 @@ func (g *Gateway) logRequest(r *http.Request, n *notes, rec *recorder, took time
 		slog.String("user", n.user), slog.String("request_id", rpc.RequestID(r.Context())))
 }
 
-// nameSpan names the request's span and its line in the log by the route.
+// nameSpan names the request's span, its line in the log and its place in the
+// metrics by the route.
 func nameSpan(r *http.Request, pattern string) {
 	notesOf(r.Context()).route = pattern
 	span := trace.SpanFromContext(r.Context())
 	span.SetName(r.Method + " " + pattern)
-	span.SetAttributes(attribute.String("http.route", pattern))
+	name := attribute.String("http.route", pattern)
+	span.SetAttributes(name)
+	if labels, ok := otelhttp.LabelerFromContext(r.Context()); ok {
+		labels.Add(name)
+	}
 }
 
 // recorder remembers what was answered.

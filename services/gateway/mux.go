@@ -48,7 +48,7 @@ func (g *Gateway) perRoute(next runtime.HandlerFunc) runtime.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request, params map[string]string) {
 		p, _ := runtime.HTTPPattern(r.Context())
 		pattern := strings.ReplaceAll(p.String(), "=*}", "}")
-		nameSpan(r, pattern)
+		nameSpan(r, strings.TrimSuffix(pattern, streamVerb)) // as callers know it
 		if isBare(pattern) {
 			if b := body.Of(r); b != nil {
 				b.Lenient = true

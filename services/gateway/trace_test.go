@@ -22,7 +22,7 @@ func TestSpansAreNamedByRouteAndBeginTheirOwnTrace(t *testing.T) {
 	for _, tc := range []struct{ method, path, body, span string }{
 		{"POST", "/api/conversations", `{}`, "POST /api/conversations"},
 		{"DELETE", "/api/conversations/c1", "", "DELETE /api/conversations/{conversation_id}"},
-		{"POST", "/api/conversations/c1/messages", `{"content":"hi"}`, "POST /api/conversations/{conversation_id}/messages:stream"},
+		{"POST", "/api/conversations/c1/messages", `{"content":"hi"}`, "POST /api/conversations/{conversation_id}/messages"},
 		{"GET", "/api/runs/r1/events", "", "GET /api/runs/{run_id}/events"},
 		{"GET", "/docs", "", "GET /docs"},
 		{"GET", "/anything", "", "GET /*"},
