@@ -52,6 +52,9 @@ type Outcome struct {
 	CostUSD float64
 }
 
+// endTime is how long a provider may take to close its stream after the result.
+const endTime = time.Second
+
 // messageOverhead is what a message with one piece of content has besides it.
 const messageOverhead = 64 << 10
 
@@ -96,9 +99,19 @@ func Invoke(ctx context.Context, client toolv1.ToolProviderServiceClient, req *t
 				return Outcome{}, tooLarge(req, opts)
 			}
 			content.WriteString(event.Result.GetContentJson())
+			letEnd(stream, cancel)
 			return assemble(req, content.String(), event.Result)
 		}
 	}
+}
+
+// letEnd gives the provider a moment to close its stream, so that a call that
+// went well ends as one in traces and metrics. What it still sends is not looked
+// at.
+func letEnd(stream grpc.ServerStreamingClient[toolv1.CallToolResponse], cancel context.CancelFunc) {
+	late := time.AfterFunc(endTime, cancel)
+	defer late.Stop()
+	_, _ = stream.Recv() // io.EOF as a rule; the result is there in any case
 }
 
 func assemble(req *toolv1.CallToolRequest, content string, result *toolv1.Result) (Outcome, error) {
