@@ -116,6 +116,7 @@ func (s *Service) record(ctx context.Context, span trace.Span, a attempt) {
 		return
 	}
 	span.SetStatus(otelcodes.Error, code)
+	span.SetAttributes(attribute.String("error.type", code))
 	s.log.LogAttrs(ctx, slog.LevelWarn, "search engine gave no answer",
 		slog.String("provider", a.provider), slog.String("outcome", code), slog.String("detail", a.outcome.Detail),
 		slog.Int("status", a.status), slog.Duration("latency", a.latency))
