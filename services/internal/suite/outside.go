@@ -57,9 +57,10 @@ func listenError(key, addr string, err error) error {
 
 func loopback(addr string) bool {
 	host, _, err := net.SplitHostPort(addr)
-	if err != nil {
-		return false
-	}
+	return err == nil && loopbackHost(host)
+}
+
+func loopbackHost(host string) bool {
 	ip := net.ParseIP(host)
 	return host == "localhost" || (ip != nil && ip.IsLoopback())
 }
@@ -107,6 +108,12 @@ func (s *Suite) adminHandler() http.Handler {
 	mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
 	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !loopbackHost((&url.URL{Host: r.Host}).Hostname()) {
+			// A name that somebody bound to this machine (DNS rebinding): a page in
+			// a browser must not read the memory of this process.
+			http.Error(w, "the admin port answers for loopback names only, such as 127.0.0.1", http.StatusMisdirectedRequest)
+			return
+		}
 		if r.ProtoMajor == 2 && strings.HasPrefix(r.Header.Get("Content-Type"), "application/grpc") {
 			reflection.ServeHTTP(w, r)
 			return
