@@ -68,6 +68,7 @@ func Do(ctx context.Context, c Call, progress func(*toolv1.Progress)) Outcome {
 	ctx, span := tracer().Start(ctx, genai.ExecuteToolSpanName(c.Tool.Name), trace.WithAttributes(
 		genai.OperationName.String(genai.OperationExecuteTool),
 		genai.ToolName.String(c.Tool.Name),
+		genai.ToolType.String(genai.ToolTypeFunction),
 		genai.ToolCallID.String(c.ID),
 		attribute.String("nanoclaw.tool.provider", c.Tool.Provider.Name),
 		attribute.Int("nanoclaw.tool.attempt", c.Attempt),

@@ -289,6 +289,9 @@ func (e *Engine) sweep(ctx context.Context) {
 		return
 	}
 	ids, err := e.Runs.Claimable(ctx, e.cfg.Limits, room)
+	if ctx.Err() != nil {
+		return // the process ends
+	}
 	if err != nil {
 		e.Log.ErrorContext(ctx, "runs without an owner were not read", "error", err)
 		return
