@@ -17,6 +17,7 @@ import (
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/genai"
 	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/prompt"
 	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/provider"
+	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/run"
 	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/schema"
 )
 
@@ -24,11 +25,11 @@ import (
 func (t *turn) ask(ctx context.Context, v verdict) error {
 	round := len(t.rounds) + 1
 	var events []*pb.RunEvent
-	if t.retook {
+	if t.restart {
 		// Whoever watched may have read a part of this round from the owner
-		// that died.
+		// that is gone.
 		events = append(events, restarted(round))
-		t.retook = false
+		t.restart = false
 	}
 	if v.reason != "" {
 		events = append(events, v.notice(round, t.cfg))
@@ -43,7 +44,9 @@ func (t *turn) ask(ctx context.Context, v verdict) error {
 		if err != nil {
 			return err
 		}
+		t.open = &mc
 		resp, err := t.stream(ctx, round, req)
+		used(&mc, resp)
 		if err == nil && empty(resp) {
 			err = &runError{code: 502, reason: "EMPTY_ANSWER", retryable: true,
 				message: fmt.Sprintf("The model %s answered neither text nor a tool call.", t.model.ID)}
@@ -51,11 +54,11 @@ func (t *turn) ask(ctx context.Context, v verdict) error {
 		if err == nil {
 			return t.keep(ctx, mc, resp, v)
 		}
+		mc.Error = err.Error()
 		if cause := context.Cause(ctx); cause != nil {
 			return cause
 		}
 		wait, again := t.again(attempt, err)
-		mc.Error = err.Error()
 		events = nil
 		if again {
 			events = append(events, notice("retry", round, fmt.Sprintf("%s Trying again in %s.", err, wait.Round(100*time.Millisecond))))
@@ -66,6 +69,7 @@ func (t *turn) ask(ctx context.Context, v verdict) error {
 		if err := t.Runs.FailCall(ctx, t.lease, mc, events...); err != nil {
 			return err
 		}
+		t.open = nil
 		if !again {
 			return err
 		}
@@ -231,14 +235,13 @@ func sleep(ctx context.Context, d time.Duration) error {
 func (t *turn) keep(ctx context.Context, mc schema.ModelCall, resp provider.Response, v verdict) error {
 	mc.State = schema.ModelCallDone
 	mc.Text, mc.Reasoning, mc.ReasoningField, mc.Extra = resp.Text, resp.Reasoning, resp.ReasoningField, string(resp.Extra)
-	mc.Finish, mc.RequestID = string(resp.Finish), clip(resp.RequestID, 200)
-	mc.InputTokens, mc.OutputTokens = resp.Usage.InputTokens, resp.Usage.OutputTokens
-	mc.CachedTokens, mc.ReasoningTokens, mc.UsageEstimated = resp.Usage.CachedTokens, resp.Usage.ReasoningTokens, resp.Usage.Estimated
+	mc.Finish = string(resp.Finish)
 	var calls []schema.ToolCall
 	if v.reason == "" && t.run.ToolsEnabled {
 		calls = t.plan(mc.Round, resp.Calls)
 	}
-	t.count(mc)
+	total := cloneUsage(t.usage)
+	run.AddUsage(total, mc)
 	var events []*pb.RunEvent
 	if mc.Reasoning != "" {
 		events = append(events, thinkingEvent(mc.Round, mc.Reasoning))
@@ -250,7 +253,7 @@ func (t *turn) keep(ctx context.Context, mc schema.ModelCall, resp provider.Resp
 		events = append(events, callsEvent(mc.Round, calls))
 	}
 	events = append(events, &pb.RunEvent{Event: &pb.RunEvent_Usage{Usage: &pb.RoundUsage{
-		Round: int32(mc.Round), RoundUsage: usageOf(mc), Total: cloneUsage(t.usage),
+		Round: int32(mc.Round), RoundUsage: usageOf(mc), Total: total,
 	}}})
 	if resp.Finish == provider.FinishLength {
 		events = append(events, notice("length", mc.Round, fmt.Sprintf("The answer reached %d tokens and was cut.", t.cfg.MaxTokens)))
@@ -262,15 +265,23 @@ func (t *turn) keep(ctx context.Context, mc schema.ModelCall, resp provider.Resp
 		return err
 	}
 	t.live.Publish(events)
+	t.open, t.usage = nil, total
 	t.rounds = append(t.rounds, prompt.Round{Call: mc, Tools: calls})
 	return nil
 }
 
+// used puts what a model call used into its row.
+func used(mc *schema.ModelCall, resp provider.Response) {
+	u := resp.Usage
+	mc.RequestID = clip(resp.RequestID, 200)
+	mc.InputTokens, mc.OutputTokens, mc.CachedTokens = u.InputTokens, u.OutputTokens, u.CachedTokens
+	mc.ReasoningTokens, mc.UsageEstimated = u.ReasoningTokens, u.Estimated
+}
+
 func usageOf(c schema.ModelCall) *pb.Usage {
-	return &pb.Usage{
-		InputTokens: int32(c.InputTokens), OutputTokens: int32(c.OutputTokens), CachedTokens: int32(c.CachedTokens),
-		ReasoningTokens: int32(c.ReasoningTokens), ModelCalls: 1, Estimated: c.UsageEstimated,
-	}
+	u := &pb.Usage{}
+	run.AddUsage(u, c)
+	return u
 }
 
 func callsEvent(round int, calls []schema.ToolCall) *pb.RunEvent {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
+	"slices"
 	"time"
 
 	"go.opentelemetry.io/otel"
@@ -37,10 +39,11 @@ type turn struct {
 	history []provider.Message // up to and with the question
 	rounds  []prompt.Round     // of this run
 	call    *schema.ModelCall  // begun with the run itself
+	open    *schema.ModelCall  // begun, and how it ended is not stored yet
 	origins taint.Set
-	usage   *pb.Usage
-	noticed bool // that the history was cut
-	retook  bool // the run was taken over in the middle
+	usage   *pb.Usage // of the finished rounds
+	noticed bool      // that the history was cut
+	restart bool      // an owner that is gone had begun the next round
 }
 
 // drive brings a run to its end, or gives it up.
@@ -49,7 +52,7 @@ func (e *Engine) drive(ctx context.Context, j *job, st *run.Started) {
 	if st == nil && j.run.TraceParent != "" {
 		ctx = propagation.TraceContext{}.Extract(ctx, propagation.MapCarrier{"traceparent": j.run.TraceParent})
 	}
-	left := time.UnixMilli(j.run.CreatedAt).Add(e.cfg.RunTimeout).Sub(e.Now())
+	left, err := e.timeLeft(ctx, j, st)
 	ctx, stop := context.WithTimeout(ctx, left)
 	defer stop()
 	ctx, span := tracer().Start(ctx, genai.InvokeAgentSpanName("nanoclaw"), trace.WithAttributes(
@@ -62,18 +65,42 @@ func (e *Engine) drive(ctx context.Context, j *job, st *run.Started) {
 		attribute.Int("nanoclaw.run.takeovers", j.run.Takeovers),
 	))
 	defer span.End()
-	t := &turn{Engine: e, job: j, usage: &pb.Usage{}, retook: st == nil && j.run.Takeovers > 0}
+	t := &turn{Engine: e, job: j, usage: &pb.Usage{}}
 	if st != nil {
 		t.call = &st.Call
 	}
-	err := t.load(ctx)
 	if err == nil {
-		err = t.advance(ctx)
+		err = guard(func() error { return t.load(ctx) })
 	}
 	if err == nil {
-		return
+		err = guard(func() error { return t.advance(ctx) })
 	}
-	t.stopped(ctx, span, err)
+	if err != nil {
+		t.stopped(ctx, span, err)
+	}
+}
+
+// timeLeft is what is left of a run's time, which begins with its first model
+// call: a run may wait in the queue for as long as it takes.
+func (e *Engine) timeLeft(ctx context.Context, j *job, st *run.Started) (time.Duration, error) {
+	if st != nil {
+		return e.cfg.RunTimeout, nil
+	}
+	begun, err := e.Runs.Begun(ctx, j.run.ID)
+	if err != nil || begun.IsZero() {
+		return e.cfg.RunTimeout, err
+	}
+	return begun.Add(e.cfg.RunTimeout).Sub(e.Now()), nil
+}
+
+// guard turns a panic into an error: one run must not take the others with it.
+func guard(f func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+		}
+	}()
+	return f()
 }
 
 // stopped ends a run that did not come to its end by itself.
@@ -146,21 +173,12 @@ func (t *turn) load(ctx context.Context) error {
 			return err
 		}
 		t.rounds = prompt.ByRun(calls, tools)[t.run.ID]
+		t.restart = t.run.Rounds > len(t.rounds)
 	}
 	for _, r := range t.rounds {
-		t.count(r.Call)
+		run.AddUsage(t.usage, r.Call)
 	}
 	return nil
-}
-
-// count adds the tokens of a finished model call.
-func (t *turn) count(c schema.ModelCall) {
-	t.usage.InputTokens += int32(c.InputTokens)
-	t.usage.OutputTokens += int32(c.OutputTokens)
-	t.usage.CachedTokens += int32(c.CachedTokens)
-	t.usage.ReasoningTokens += int32(c.ReasoningTokens)
-	t.usage.ModelCalls++
-	t.usage.Estimated = t.usage.Estimated || c.UsageEstimated
 }
 
 // advance goes from round to round until the run has ended.
@@ -206,10 +224,16 @@ func (t *turn) answered(ctx context.Context, last schema.ModelCall) error {
 // finish stores the end of the run.
 func (t *turn) finish(ctx context.Context, end run.End) error {
 	round, thinking, text := t.live.Text()
-	end.Usage, end.Origins = t.usage, t.origins
+	end.Usage, end.Origins, end.Call = t.usage, t.origins, t.open
 	end.Content = text
-	if n := len(t.rounds); text == "" && n > 0 {
-		end.Content = t.rounds[n-1].Call.Text
+	if n := len(t.rounds); n > 0 {
+		if text == "" {
+			end.Content = t.rounds[n-1].Call.Text
+		}
+		end.Events = append(end.Events, cutShort(t.rounds[n-1])...)
+	}
+	if t.restart {
+		end.Events = append(end.Events, restarted(len(t.rounds)+1))
 	}
 	// What was streamed of an unfinished round is kept, as everybody saw it.
 	if thinking != "" {
@@ -218,13 +242,29 @@ func (t *turn) finish(ctx context.Context, end run.End) error {
 	if text != "" {
 		end.Events = append(end.Events, messageEvent(round, text))
 	}
-	end.Change = t.Runs.CancelCalls(t.run.ID)
 	events, err := t.Runs.Finish(ctx, t.lease, t.run, end)
 	if err != nil {
 		return err
 	}
 	t.live.Publish(events)
 	return nil
+}
+
+// cutShort gives every call of a round that the run did not wait for its
+// result: results are logged up to the first call that has none.
+func cutShort(r prompt.Round) []*pb.RunEvent {
+	first := slices.IndexFunc(r.Tools, func(c schema.ToolCall) bool { return !c.Terminal() })
+	if first < 0 {
+		return nil
+	}
+	out := &pb.ToolResults{Round: int32(r.Call.Round)}
+	for _, c := range r.Tools[first:] {
+		if !c.Terminal() {
+			c.State, c.IsError, c.Reason = schema.CallCancelled, true, "CANCELLED"
+		}
+		out.Results = append(out.Results, WireResult(c))
+	}
+	return []*pb.RunEvent{{Event: &pb.RunEvent_ToolResult{ToolResult: out}}}
 }
 
 func thinkingEvent(round int, text string) *pb.RunEvent {

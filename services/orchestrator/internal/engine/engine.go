@@ -7,14 +7,17 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"sync"
 	"time"
 
 	"google.golang.org/grpc/codes"
 
+	pb "github.com/nanoclaw/nanoclaw/gen/go/nanoclaw/orchestrator/v1"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/rpcerr"
 	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/conversation"
+	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/dispatch"
 	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/live"
 	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/registry"
 	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/result"
@@ -38,8 +41,8 @@ type Deps struct {
 // Why the goroutine of a run is told to stop.
 var (
 	errCancelled = errors.New("somebody asked for the end of the run")
-	errLost      = errors.New("the lease of the run is lost")
-	errReleased  = errors.New("the process ends")
+	errLost      = fmt.Errorf("the lease of the run is lost: %w", dispatch.ErrLeft)
+	errReleased  = fmt.Errorf("the process ends: %w", dispatch.ErrLeft)
 )
 
 // sweepEvery is how often the engine looks for runs that need an owner.
@@ -51,7 +54,7 @@ type Engine struct {
 	cfg Config
 
 	kick chan struct{}
-	wg   sync.WaitGroup
+	wg   sync.WaitGroup // runs, and what may yet launch one
 
 	mu       sync.Mutex
 	owned    map[string]*job
@@ -77,11 +80,11 @@ func New(cfg Config, deps Deps) *Engine {
 // Start stores a message with the run that answers it and begins to drive it,
 // unless it must be queued. ctx may end at once after the return.
 func (e *Engine) Start(ctx context.Context, req run.Request) (run.Started, error) {
-	free, release := e.reserve()
-	defer release()
-	if !e.accepting() {
+	free, leave, ok := e.enter()
+	if !ok {
 		return run.Started{}, rpcerr.New(codes.Unavailable, "DRAINING", "This server is about to stop. Send the message again in a moment.").WithRetry(time.Second)
 	}
+	defer leave()
 	req.Free = free
 	st, err := e.Runs.Start(ctx, req, e.Owner, e.cfg.Limits)
 	if err != nil || st.Attached || st.Run.Status != schema.RunRunning {
@@ -91,25 +94,27 @@ func (e *Engine) Start(ctx context.Context, req run.Request) (run.Started, error
 	return st, nil
 }
 
-func (e *Engine) accepting() bool {
+// enter is called by whoever may launch a run: the engine does not end before
+// leave was called. free says that a place for one more run was taken; ok is
+// false when the engine takes no more runs.
+func (e *Engine) enter() (free bool, leave func(), ok bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return !e.draining
-}
-
-// reserve takes a place for one more run.
-func (e *Engine) reserve() (ok bool, release func()) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.draining || len(e.owned)+e.reserved >= e.cfg.MaxRuns {
-		return false, func() {}
+	if e.draining {
+		return false, nil, false
 	}
-	e.reserved++
-	return true, func() {
+	e.wg.Add(1)
+	taken := 0
+	if len(e.owned)+e.reserved < e.cfg.MaxRuns {
+		taken = 1
+	}
+	e.reserved += taken
+	return taken == 1, func() {
 		e.mu.Lock()
-		e.reserved--
+		e.reserved -= taken
 		e.mu.Unlock()
-	}
+		e.wg.Done()
+	}, true
 }
 
 // launch drives a run in a goroutine of its own. st is nil for a run that was
@@ -160,7 +165,7 @@ func (e *Engine) wake() {
 // Cancel asks a run to end. The run is returned as it stands after the request
 // was taken: a running one ends a moment later.
 func (e *Engine) Cancel(ctx context.Context, userID, runID string) (schema.Run, error) {
-	r, _, err := e.Runs.RequestCancel(ctx, userID, runID, e.Owner)
+	r, err := e.Runs.RequestCancel(ctx, userID, runID, e.Owner)
 	if err != nil {
 		return r, err
 	}
@@ -281,9 +286,6 @@ func (e *Engine) renew(ctx context.Context) {
 func (e *Engine) sweep(ctx context.Context) {
 	e.mu.Lock()
 	room := e.cfg.MaxRuns - len(e.owned) - e.reserved
-	if e.draining {
-		room = 0
-	}
 	e.mu.Unlock()
 	if room <= 0 {
 		return
@@ -302,10 +304,15 @@ func (e *Engine) sweep(ctx context.Context) {
 }
 
 func (e *Engine) claim(ctx context.Context, id string) {
+	free, leave, ok := e.enter()
+	if !ok {
+		return
+	}
+	defer leave()
 	e.mu.Lock()
 	_, mine := e.owned[id]
 	e.mu.Unlock()
-	if mine {
+	if mine || !free {
 		return
 	}
 	r, l, err := e.Runs.Claim(ctx, id, e.Owner, e.cfg.Limits)
@@ -315,12 +322,18 @@ func (e *Engine) claim(ctx context.Context, id string) {
 	case err != nil:
 		e.Log.ErrorContext(ctx, "run was not claimed", "run", id, "error", err)
 		return
-	case r.Takeovers > run.MaxTakeovers:
+	case r.Takeovers > run.MaxTakeovers && !r.CancelRequested:
 		e.Log.ErrorContext(ctx, "run is parked: it was taken over too often without progress", "run", id)
-		if err := e.Runs.Park(ctx, l, schema.WaitStuckRun); err != nil {
+		if err := e.Runs.Park(ctx, l, schema.WaitStuckRun, stuck(r)...); err != nil {
 			e.Log.ErrorContext(ctx, "run was not parked", "run", id, "error", err)
 		}
 		return
 	}
 	e.launch(context.WithoutCancel(ctx), r, l, nil)
+}
+
+// stuck tells readers that a run is left to a person.
+func stuck(r schema.Run) []*pb.RunEvent {
+	return []*pb.RunEvent{restarted(r.Rounds), notice("stuck", r.Rounds, fmt.Sprintf(
+		"The server stopped %d times while the run was at this point. It is not tried again by itself; cancel it to go on with the conversation.", run.MaxTakeovers+1))}
 }

@@ -74,8 +74,8 @@ func (t *turn) runTools(ctx context.Context, r *prompt.Round) error {
 		return nil
 	}
 	logged := pending[0] // results are logged up to the first call without one
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
 	type ended struct {
 		index int
 		err   error
@@ -83,45 +83,59 @@ func (t *turn) runTools(ctx context.Context, r *prompt.Round) error {
 	done := make(chan ended, len(pending))
 	places := semaphore.NewWeighted(int64(t.cfg.ParallelCalls))
 	for _, i := range pending {
-		go func() { done <- ended{i, t.makeCall(ctx, places, &r.Tools[i], len(r.Tools))} }()
+		go func() {
+			done <- ended{i, guard(func() error { return t.makeCall(ctx, places, &r.Tools[i], len(r.Tools)) })}
+		}()
 	}
 	var failed error
 	for range pending {
 		e := <-done
+		if e.err == nil {
+			over[e.index] = true
+			from := logged
+			for logged < len(over) && over[logged] {
+				logged++
+			}
+			e.err = t.keepResult(ctx, r, &r.Tools[e.index], r.Tools[from:logged])
+		}
+		if errors.Is(e.err, run.ErrFenced) {
+			e.err = errors.Join(errLost, e.err)
+		}
 		if e.err != nil {
 			failed = errors.Join(failed, e.err)
-			cancel()
-			continue
+			cancel(e.err)
 		}
-		if failed != nil {
-			continue
-		}
-		call := &r.Tools[e.index]
-		over[e.index] = true
-		t.origins = t.origins.With(call.Origins...)
-		// The result is durable at once; its event waits for its turn.
-		var events []*pb.RunEvent
-		out := &pb.ToolResults{Round: int32(r.Call.Round)}
-		for ; logged < len(over) && over[logged]; logged++ {
-			out.Results = append(out.Results, WireResult(r.Tools[logged]))
-		}
-		if len(out.Results) > 0 {
-			events = append(events, &pb.RunEvent{Event: &pb.RunEvent_ToolResult{ToolResult: out}})
-		}
-		if err := t.Runs.FinishTools(ctx, t.lease, t.origins, []*schema.ToolCall{call}, events...); err != nil {
-			failed = err
-			cancel()
-			continue
-		}
-		t.live.Publish(events)
 	}
 	return failed
+}
+
+// keepResult stores the result of a call, durable at once, and logs the results
+// whose turn has come. What is there is stored also when the run is to stop.
+func (t *turn) keepResult(ctx context.Context, r *prompt.Round, c *schema.ToolCall, next []schema.ToolCall) error {
+	t.origins = t.origins.With(c.Origins...)
+	var events []*pb.RunEvent
+	if len(next) > 0 {
+		out := &pb.ToolResults{Round: int32(r.Call.Round)}
+		for _, n := range next {
+			out.Results = append(out.Results, WireResult(n))
+		}
+		events = append(events, &pb.RunEvent{Event: &pb.RunEvent_ToolResult{ToolResult: out}})
+	}
+	if err := t.Runs.FinishTools(context.WithoutCancel(ctx), t.lease, t.origins, []*schema.ToolCall{c}, events...); err != nil {
+		return err
+	}
+	t.live.Publish(events)
+	return nil
 }
 
 // makeCall brings one call to its end: c gets its result.
 func (t *turn) makeCall(ctx context.Context, places *semaphore.Weighted, c *schema.ToolCall, together int) error {
 	d := gate.Decide(t.Tools.Snapshot(), gate.Call{Name: c.Name, Arguments: c.Arguments, Ordinal: c.Ordinal}, t.cfg.MaxCalls)
 	c.Decision, c.Reason = string(d.Verdict), d.Reason
+	if c.State == schema.CallDispatching && d.Verdict != gate.Allow && c.Effect != "pure" {
+		out := dispatch.Unknown("The server stopped while the call was being made, and the tool cannot be asked any more.")
+		return t.end(ctx, c, d.Tool, schema.CallUnknown, out, together)
+	}
 	switch d.Verdict {
 	case gate.Reject:
 		return t.end(ctx, c, nil, schema.CallDone, refusal(d), together)
@@ -172,7 +186,7 @@ func (t *turn) recover(ctx context.Context, c *schema.ToolCall, call dispatch.Ca
 	if c.State != schema.CallDispatching {
 		return out, false
 	}
-	switch call.Tool.Effect {
+	switch c.Effect {
 	case "pure", "keyed":
 		return out, false
 	case "queryable":
@@ -192,7 +206,7 @@ func (t *turn) end(ctx context.Context, c *schema.ToolCall, tool *registry.Tool,
 	if tool != nil {
 		kind = tool.Kind
 	}
-	return Settle(ctx, t.Results, c, tool, state, out, result.Limit(kind, t.model.ContextWindow, together), t.Now())
+	return Settle(context.WithoutCancel(ctx), t.Results, c, tool, state, out, result.Limit(kind, t.model.ContextWindow, together), t.Now())
 }
 
 // Settle puts an outcome into a call: its state, its result, and where its
@@ -222,7 +236,7 @@ func withNotes(content string, changes []string) string {
 func WireResult(c schema.ToolCall) *pb.ToolResult {
 	content := c.Result
 	if content == "" {
-		content = result.Failure(or(c.Reason, "NO_RESULT"), "The call has no result.", false)
+		content = result.Failure(or(c.Reason, "NO_RESULT"), "The call was ended before it had a result.", false)
 	}
 	took := int32(0)
 	if c.StartedAt > 0 && c.EndedAt > c.StartedAt {

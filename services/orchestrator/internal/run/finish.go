@@ -2,7 +2,9 @@ package run
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/uptrace/bun"
@@ -21,35 +23,41 @@ type End struct {
 	Content string
 	Origins taint.Set
 	Usage   *pb.Usage
+	// Call is a model call that was begun and not finished; nil when there is
+	// none.
+	Call *schema.ModelCall
 	// Events are logged before the last event.
 	Events []*pb.RunEvent
-	// Change is made in the same transaction.
-	Change func(ctx context.Context, tx bun.IDB) error
 }
 
-// Finish ends a run: it stores the answer, frees the conversation and logs done
-// or error. It returns all events logged.
-func (s *Store) Finish(ctx context.Context, l Lease, r schema.Run, end End) ([]*pb.RunEvent, error) {
-	events := append([]*pb.RunEvent{}, end.Events...)
-	if end.Status == schema.RunFailed {
-		events = append(events, &pb.RunEvent{Event: &pb.RunEvent_Error{Error: end.Error}})
-	} else {
-		events = append(events, &pb.RunEvent{Event: &pb.RunEvent_Done{Done: &pb.Done{
-			MessageId: r.MessageID, FinishReason: end.FinishReason, Usage: end.Usage, RunId: r.ID,
-		}}})
+// last is the event that ends the run.
+func (e End) last(r schema.Run) *pb.RunEvent {
+	if e.Status == schema.RunFailed {
+		return &pb.RunEvent{Event: &pb.RunEvent_Error{Error: e.Error}}
 	}
-	err := s.Commit(ctx, l, func(ctx context.Context, tx bun.IDB) error {
-		if end.Change != nil {
-			if err := end.Change(ctx, tx); err != nil {
-				return err
-			}
-		}
-		return finish(ctx, tx, r, end, s.Now())
-	}, events...)
+	return &pb.RunEvent{Event: &pb.RunEvent_Done{Done: &pb.Done{
+		MessageId: r.MessageID, FinishReason: e.FinishReason, Usage: e.Usage, RunId: r.ID,
+	}}}
+}
+
+// Finish ends a run: it stores the answer, ends the calls that are left, frees
+// the conversation and logs done or error. It returns all events logged.
+func (s *Store) Finish(ctx context.Context, l Lease, r schema.Run, end End) ([]*pb.RunEvent, error) {
+	events := append(slices.Clip(end.Events), end.last(r))
+	err := s.Commit(ctx, l, func(ctx context.Context, tx bun.IDB) error { return s.finish(ctx, tx, r, end) }, events...)
 	return events, err
 }
 
-func finish(ctx context.Context, tx bun.IDB, r schema.Run, end End, now time.Time) error {
+func (s *Store) finish(ctx context.Context, tx bun.IDB, r schema.Run, end End) error {
+	now := s.Now()
+	if end.Call != nil {
+		if err := s.failCall(ctx, tx, *end.Call); err != nil {
+			return err
+		}
+	}
+	if err := errors.Join(abandonCalls(ctx, tx, r.ID, now), cancelCalls(ctx, tx, r.ID, now)); err != nil {
+		return err
+	}
 	var length int
 	if err := tx.NewSelect().Model((*schema.Message)(nil)).Column("path_length").Where("id = ?", r.UserMessageID).Scan(ctx, &length); err != nil {
 		return fmt.Errorf("read question of run %s: %w", r.ID, err)
@@ -90,10 +98,9 @@ func (s *Store) Park(ctx context.Context, l Lease, waitingFor string, events ...
 }
 
 // RequestCancel asks for the end of a run. A run that nobody owns ends at once;
-// its last event is returned in events.
-func (s *Store) RequestCancel(ctx context.Context, userID, runID string, owner Owner) (r schema.Run, events []*pb.RunEvent, err error) {
+// of a running one its owner is told. It returns the run as it stands then.
+func (s *Store) RequestCancel(ctx context.Context, userID, runID string, owner Owner) (r schema.Run, err error) {
 	err = s.DB.Write(ctx, func(ctx context.Context, tx bun.IDB) error {
-		events = nil
 		var err error
 		if r, err = get(ctx, tx, userID, runID); err != nil || r.Ended() {
 			return err
@@ -106,33 +113,53 @@ func (s *Store) RequestCancel(ctx context.Context, userID, runID string, owner O
 		// Queued or waiting: take it, whoever may be about to claim it.
 		l := Lease{RunID: r.ID, Owner: owner.ID, Epoch: r.LeaseEpoch + 1}
 		_, err = tx.NewUpdate().Model((*schema.Run)(nil)).
-			Set("lease_owner = ?, lease_epoch = ?, waiting_for = ''", l.Owner, l.Epoch).Where("id = ?", r.ID).Exec(ctx)
+			Set("status = ?, lease_owner = ?, lease_epoch = ?, waiting_for = ''", schema.RunRunning, l.Owner, l.Epoch).Where("id = ?", r.ID).Exec(ctx)
 		if err != nil {
 			return fmt.Errorf("take run: %w", err)
 		}
-		end := End{Status: schema.RunCancelled, FinishReason: "cancelled", Origins: r.Origins, Usage: &pb.Usage{}}
-		events = []*pb.RunEvent{{Event: &pb.RunEvent_Done{Done: &pb.Done{
-			MessageId: r.MessageID, FinishReason: end.FinishReason, Usage: end.Usage, RunId: r.ID,
-		}}}}
-		err = s.commit(ctx, tx, l, func(ctx context.Context, tx bun.IDB) error {
-			if err := cancelCalls(ctx, tx, r.ID, s.Now()); err != nil {
-				return err
-			}
-			return finish(ctx, tx, r, end, s.Now())
-		}, events)
+		end := End{Status: schema.RunCancelled, FinishReason: "cancelled", Origins: r.Origins}
+		if end.Content, end.Usage, err = soFar(ctx, tx, r.ID); err != nil {
+			return err
+		}
+		err = s.commit(ctx, tx, l, func(ctx context.Context, tx bun.IDB) error { return s.finish(ctx, tx, r, end) }, []*pb.RunEvent{end.last(r)})
 		if err != nil {
 			return err
 		}
 		r, err = get(ctx, tx, userID, runID)
 		return err
 	})
-	return r, events, err
+	return r, err
 }
 
-// CancelCalls marks every unfinished call of a run as cancelled, in a change.
+// soFar is the text of the last finished round of a run, and what all used.
+func soFar(ctx context.Context, tx bun.IDB, runID string) (text string, usage *pb.Usage, err error) {
+	var calls []schema.ModelCall
+	err = tx.NewSelect().Model(&calls).Where("run_id = ? AND state = ?", runID, schema.ModelCallDone).Order("round").Scan(ctx)
+	if err != nil {
+		return "", nil, fmt.Errorf("read model calls: %w", err)
+	}
+	usage = &pb.Usage{}
+	for _, c := range calls {
+		text = c.Text
+		AddUsage(usage, c)
+	}
+	return text, usage, nil
+}
+
+// AddUsage adds the tokens of a model call.
+func AddUsage(to *pb.Usage, c schema.ModelCall) {
+	to.InputTokens += int32(c.InputTokens)
+	to.OutputTokens += int32(c.OutputTokens)
+	to.CachedTokens += int32(c.CachedTokens)
+	to.ReasoningTokens += int32(c.ReasoningTokens)
+	to.ModelCalls++
+	to.Estimated = to.Estimated || c.UsageEstimated
+}
+
+// cancelCalls marks the tool calls of a run that have no result as cancelled.
 func cancelCalls(ctx context.Context, tx bun.IDB, runID string, now time.Time) error {
 	_, err := tx.NewUpdate().Model((*schema.ToolCall)(nil)).
-		Set("state = ?, ended_at = ?", schema.CallCancelled, now.UnixMilli()).
+		Set("state = ?, is_error = ?, reason = ?, ended_at = ?", schema.CallCancelled, true, "CANCELLED", now.UnixMilli()).
 		Where("run_id = ?", runID).
 		Where("state IN (?)", bun.In([]string{schema.CallPlanned, schema.CallWaitingApproval, schema.CallDispatching})).Exec(ctx)
 	if err != nil {

@@ -16,8 +16,8 @@ const (
 	LeaseTime = 15 * time.Second
 	// RenewEvery is how often an owner renews its leases.
 	RenewEvery = 5 * time.Second
-	// MaxTakeovers is how many owners may fail to bring a run on before it is
-	// parked for a person.
+	// MaxTakeovers is how many owners in a row may take a run over and not bring
+	// it on; the next one parks it for a person.
 	MaxTakeovers = 3
 	// KeyTime is how long an idempotency key is kept.
 	KeyTime = 24 * time.Hour
@@ -35,7 +35,7 @@ type Owner struct {
 // data folder may do so: whoever had the leases is dead.
 func (s *Store) FreeAll(ctx context.Context) (n int, err error) {
 	err = s.DB.Write(ctx, func(ctx context.Context, tx bun.IDB) error {
-		res, err := tx.NewUpdate().Model((*schema.Run)(nil)).Set("lease_until = 0").
+		res, err := tx.NewUpdate().Model((*schema.Run)(nil)).Set("lease_owner = '', lease_until = 0").
 			Where("status = ? AND lease_until > 0", schema.RunRunning).Exec(ctx)
 		if err != nil {
 			return fmt.Errorf("free leases: %w", err)
@@ -111,6 +111,17 @@ func (s *Store) Claim(ctx context.Context, runID string, owner Owner, limits Lim
 	return r, l, err
 }
 
+// Begun is when a run's first model call was made; the zero time when none was.
+func (s *Store) Begun(ctx context.Context, runID string) (time.Time, error) {
+	var ms int64
+	err := s.DB.Read().NewSelect().Model((*schema.ModelCall)(nil)).ColumnExpr("COALESCE(MIN(started_at), 0)").
+		Where("run_id = ?", runID).Scan(ctx, &ms)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("read begin of run %s: %w", runID, err)
+	}
+	return schema.Time(ms), nil
+}
+
 // Renewed tells an owner about one of its runs.
 type Renewed struct {
 	Lost   bool // the lease belongs to somebody else, or the run is gone
@@ -143,10 +154,12 @@ func (s *Store) Renew(ctx context.Context, leases []Lease) (map[string]Renewed, 
 	return out, err
 }
 
-// Release gives a lease back, so that another owner may go on at once.
+// Release gives a lease back, so that another owner may go on at once. Nobody
+// failed: the takeover that follows does not count.
 func (s *Store) Release(ctx context.Context, l Lease) error {
 	return s.Commit(ctx, l, func(ctx context.Context, tx bun.IDB) error {
-		_, err := tx.NewUpdate().Model((*schema.Run)(nil)).Set("lease_until = 0").Where("id = ?", l.RunID).Exec(ctx)
+		_, err := tx.NewUpdate().Model((*schema.Run)(nil)).
+			Set("lease_owner = '', lease_until = 0, takeovers = takeovers - 1").Where("id = ?", l.RunID).Exec(ctx)
 		return err
 	})
 }

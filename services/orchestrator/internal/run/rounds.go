@@ -20,11 +20,8 @@ func (s *Store) BeginCall(ctx context.Context, l Lease, userID, model string, ro
 		State: schema.ModelCallStarted, Model: model, StartedAt: s.Now().UnixMilli(),
 	}
 	err := s.Commit(ctx, l, func(ctx context.Context, tx bun.IDB) error {
-		_, err := tx.NewUpdate().Model((*schema.ModelCall)(nil)).
-			Set("state = ?, ended_at = ?", schema.ModelCallAbandoned, mc.StartedAt).
-			Where("run_id = ? AND state = ?", l.RunID, schema.ModelCallStarted).Exec(ctx)
-		if err != nil {
-			return fmt.Errorf("abandon model calls: %w", err)
+		if err := abandonCalls(ctx, tx, l.RunID, s.Now()); err != nil {
+			return err
 		}
 		if err := tx.NewSelect().Model((*schema.ModelCall)(nil)).ColumnExpr("COALESCE(MAX(attempt), 0) + 1").
 			Where("run_id = ? AND round = ?", l.RunID, round).Scan(ctx, &mc.Attempt); err != nil {
@@ -33,19 +30,39 @@ func (s *Store) BeginCall(ctx context.Context, l Lease, userID, model string, ro
 		if _, err := tx.NewInsert().Model(&mc).Exec(ctx); err != nil {
 			return fmt.Errorf("store model call: %w", err)
 		}
-		_, err = tx.NewUpdate().Model((*schema.Run)(nil)).Set("rounds = ?", round).Where("id = ?", l.RunID).Exec(ctx)
+		_, err := tx.NewUpdate().Model((*schema.Run)(nil)).Set("rounds = ?", round).Where("id = ?", l.RunID).Exec(ctx)
 		return err
 	}, events...)
 	return mc, err
 }
 
-// FailCall ends a model call that gave no answer.
+// abandonCalls marks the model calls of a run that nobody will finish.
+func abandonCalls(ctx context.Context, tx bun.IDB, runID string, now time.Time) error {
+	_, err := tx.NewUpdate().Model((*schema.ModelCall)(nil)).
+		Set("state = ?, ended_at = ?", schema.ModelCallAbandoned, now.UnixMilli()).
+		Where("run_id = ? AND state = ?", runID, schema.ModelCallStarted).Exec(ctx)
+	if err != nil {
+		return fmt.Errorf("abandon model calls of run %s: %w", runID, err)
+	}
+	return nil
+}
+
+// FailCall ends a model call that gave no answer. What it used is booked.
 func (s *Store) FailCall(ctx context.Context, l Lease, mc schema.ModelCall, events ...*pb.RunEvent) error {
+	return s.Commit(ctx, l, func(ctx context.Context, tx bun.IDB) error { return s.failCall(ctx, tx, mc) }, events...)
+}
+
+func (s *Store) failCall(ctx context.Context, tx bun.IDB, mc schema.ModelCall) error {
 	mc.State, mc.EndedAt = schema.ModelCallFailed, s.Now().UnixMilli()
-	return s.Commit(ctx, l, func(ctx context.Context, tx bun.IDB) error {
-		_, err := tx.NewUpdate().Model(&mc).WherePK().Column("state", "error", "ended_at").Exec(ctx)
-		return err
-	}, events...)
+	_, err := tx.NewUpdate().Model(&mc).WherePK().Column("state", "error", "request_id", "ended_at",
+		"input_tokens", "output_tokens", "cached_tokens", "reasoning_tokens", "usage_estimated").Exec(ctx)
+	if err != nil {
+		return fmt.Errorf("end model call: %w", err)
+	}
+	if mc.InputTokens == 0 && mc.OutputTokens == 0 {
+		return nil
+	}
+	return s.bookModel(ctx, tx, mc)
 }
 
 // FinishCall stores a model's whole answer, the calls that it proposed as
@@ -61,10 +78,7 @@ func (s *Store) FinishCall(ctx context.Context, l Lease, mc schema.ModelCall, ca
 				return fmt.Errorf("store planned calls: %w", err)
 			}
 		}
-		if err := s.book(ctx, tx, schema.LedgerRow{
-			CallID: mc.ID, UserID: mc.UserID, Kind: schema.LedgerModel, Model: mc.Model,
-			InputTokens: mc.InputTokens, OutputTokens: mc.OutputTokens, CachedTokens: mc.CachedTokens,
-		}); err != nil {
+		if err := s.bookModel(ctx, tx, mc); err != nil {
 			return err
 		}
 		return progressed(ctx, tx, l.RunID)
@@ -75,6 +89,13 @@ func (s *Store) FinishCall(ctx context.Context, l Lease, mc schema.ModelCall, ca
 func progressed(ctx context.Context, tx bun.IDB, runID string) error {
 	_, err := tx.NewUpdate().Model((*schema.Run)(nil)).Set("takeovers = 0").Where("id = ? AND takeovers > 0", runID).Exec(ctx)
 	return err
+}
+
+func (s *Store) bookModel(ctx context.Context, tx bun.IDB, mc schema.ModelCall) error {
+	return s.book(ctx, tx, schema.LedgerRow{
+		CallID: mc.ID, UserID: mc.UserID, Kind: schema.LedgerModel, Model: mc.Model,
+		InputTokens: mc.InputTokens, OutputTokens: mc.OutputTokens, CachedTokens: mc.CachedTokens,
+	})
 }
 
 // book writes a ledger row once.
@@ -143,9 +164,4 @@ func (s *Store) endCalls(ctx context.Context, tx bun.IDB, calls []*schema.ToolCa
 		}
 	}
 	return nil
-}
-
-// CancelCalls is the change that ends every unfinished call of a run.
-func (s *Store) CancelCalls(runID string) func(ctx context.Context, tx bun.IDB) error {
-	return func(ctx context.Context, tx bun.IDB) error { return cancelCalls(ctx, tx, runID, s.Now()) }
 }

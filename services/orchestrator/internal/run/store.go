@@ -23,8 +23,8 @@ import (
 )
 
 var (
-	// ErrFenced says that the lease belongs to somebody else now, or that the
-	// run is gone.
+	// ErrFenced says that the lease was given back or belongs to somebody else
+	// now, or that the run has ended or is gone.
 	ErrFenced = errors.New("run: the lease is lost")
 	// ErrNotFound says that there is no such run of this user.
 	ErrNotFound = errors.New("run: not found")
@@ -55,7 +55,7 @@ func (s *Store) Commit(ctx context.Context, l Lease, change func(ctx context.Con
 func (s *Store) commit(ctx context.Context, tx bun.IDB, l Lease, change func(ctx context.Context, tx bun.IDB) error, events []*pb.RunEvent) error {
 	res, err := tx.NewUpdate().Model((*schema.Run)(nil)).
 		Set("last_seq = last_seq + ?", len(events)).
-		Where("id = ? AND lease_owner = ? AND lease_epoch = ?", l.RunID, l.Owner, l.Epoch).
+		Where("id = ? AND lease_owner = ? AND lease_epoch = ? AND status = ?", l.RunID, l.Owner, l.Epoch, schema.RunRunning).
 		Exec(ctx)
 	if err != nil {
 		return fmt.Errorf("take sequence numbers of run %s: %w", l.RunID, err)

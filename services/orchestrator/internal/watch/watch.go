@@ -6,6 +6,7 @@ package watch
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"time"
 
@@ -88,16 +89,12 @@ func (f *follower) live(ctx context.Context, lr *live.Run) error {
 	defer reader.Stop()
 	for {
 		events, err := reader.Next()
-		switch {
-		case errors.Is(err, live.ErrBehind):
-			if err := f.log(ctx); err != nil {
+		if errors.Is(err, live.ErrBehind) {
+			if err := f.catchUp(ctx); err != nil {
 				return err
 			}
 			reader.Skip(f.seq)
 			continue
-		case errors.Is(err, io.EOF):
-			f.seq = reader.Seq()
-			return nil
 		}
 		for _, e := range events {
 			if err := f.pass(e); err != nil {
@@ -105,24 +102,30 @@ func (f *follower) live(ctx context.Context, lr *live.Run) error {
 			}
 		}
 		f.seq = reader.Seq()
-		if len(events) > 0 {
-			continue
+		if errors.Is(err, io.EOF) {
+			return nil
 		}
-		if err := f.wait(ctx, reader); err != nil {
-			return err
+		select {
+		case <-reader.Changed():
+		case <-f.w.Draining:
+			return f.bye()
+		case <-ctx.Done():
+			return ctx.Err()
 		}
 	}
 }
 
-func (f *follower) wait(ctx context.Context, reader *live.Reader) error {
-	select {
-	case <-reader.Changed():
-		return nil
-	case <-f.w.Draining:
-		return f.bye()
-	case <-ctx.Done():
-		return ctx.Err()
+// catchUp sends what only SQL has. That it has nothing means that the run is
+// gone while its owner does not know it yet.
+func (f *follower) catchUp(ctx context.Context) error {
+	before := f.seq
+	if err := f.log(ctx); err != nil || f.seq > before {
+		return err
 	}
+	if _, err := f.w.Runs.Get(ctx, f.userID, f.runID); err != nil {
+		return err
+	}
+	return fmt.Errorf("events of run %s after %d are missing", f.runID, f.seq)
 }
 
 // bye ends the stream, not the run.
@@ -135,18 +138,15 @@ func (f *follower) bye() error {
 
 // poll reads the log of a run that is owned elsewhere, or by nobody yet.
 func (f *follower) poll(ctx context.Context, opened <-chan struct{}) error {
-	before := f.seq
+	r, err := f.w.Runs.Get(ctx, f.userID, f.runID)
+	if err != nil {
+		return err
+	}
 	if err := f.log(ctx); err != nil {
 		return err
 	}
-	if f.seq == before {
-		r, err := f.w.Runs.Get(ctx, f.userID, f.runID)
-		if err != nil {
-			return err
-		}
-		if r.Ended() && f.seq >= r.LastSeq {
-			return errEnded
-		}
+	if r.Ended() {
+		return errEnded // an ended run's log was complete before it was read
 	}
 	timer := time.NewTimer(pollEvery)
 	defer timer.Stop()
