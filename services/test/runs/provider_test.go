@@ -190,7 +190,7 @@ func TestAStrangerThatComesLater(t *testing.T) {
 		t.Errorf("without the stranger: %v, %q", run.Done, run.Text(2))
 	}
 	startStranger(t, addr)
-	eventually(t, 45*time.Second, "the stranger's tools are there", func() bool { return toolsOf(t, c)["strange__behave"] != nil })
+	eventually(t, 20*time.Second, "the stranger's tools are there", func() bool { return toolsOf(t, c)["strange__behave"] != nil })
 	if run := c.Ask(t, id, "and now?"); !strings.Contains(run.Text(2), "well behaved") {
 		t.Errorf("with the stranger: %v, %q", run.Done, run.Text(2))
 	}
