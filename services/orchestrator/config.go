@@ -46,6 +46,10 @@ type ModelConfig struct {
 	APIKey config.Secret `config:"api_key"`
 	// ContextWindow in tokens.
 	ContextWindow int `config:"context_window"`
+	// Timeout is the longest silence of the model, before its first byte and
+	// between two bytes; 0: 2m before the first and 1m after it. A slow machine
+	// with a long prompt may need more.
+	Timeout time.Duration `config:"timeout"`
 	// Headers are sent with every request.
 	Headers map[string]string `config:"headers"`
 }
@@ -132,6 +136,8 @@ func (c Config) Validate() error {
 			return fmt.Errorf("%s.api_url: %q is not an http or https address", at, m.APIURL)
 		case m.ContextWindow < 0:
 			return fmt.Errorf("%s.context_window cannot be negative", at)
+		case m.Timeout < 0:
+			return fmt.Errorf("%s.timeout cannot be negative", at)
 		}
 		seen[m.ID] = true
 	}

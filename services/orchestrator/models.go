@@ -24,6 +24,7 @@ func newModels(cfg Config) (*models, error) {
 	for _, mc := range cfg.Models {
 		client, err := provider.New(provider.Config{
 			Model: cmp.Or(mc.Model, mc.ID), APIURL: mc.APIURL, APIKey: mc.APIKey, Headers: mc.Headers,
+			FirstByteTimeout: mc.Timeout, IdleTimeout: mc.Timeout,
 		})
 		if err != nil {
 			return nil, fmt.Errorf("model %s: %w", mc.ID, err)
