@@ -86,16 +86,17 @@ func TestALostLeaseWritesNothing(t *testing.T) {
 		},
 		"the run has ended": func(w *world, st Started) { w.finish(st) },
 		"the conversation was deleted": func(w *world, st Started) {
-			if _, err := w.conversations.Delete(ctx, "ann", st.Run.ConversationID); err != nil {
+			if _, err := w.conversations.Delete(ctx, st.Run.UserID, st.Run.ConversationID); err != nil {
 				w.t.Fatal(err)
 			}
 		},
 	}
 	for why, lose := range lost {
+		w := newWorld(t)
 		for _, write := range writes {
 			t.Run(write.name+" after "+why, func(t *testing.T) {
-				w := newWorld(t)
-				st := w.ask("ann")
+				w.t = t
+				st := w.ask("user of " + write.name)
 				if err := w.FinishCall(ctx, st.Lease, st.Call, []schema.ToolCall{planned(st, "old", 0)}); err != nil {
 					t.Fatal(err)
 				}
