@@ -1,16 +1,17 @@
 // Package prompt turns a conversation into what a model reads. It is the one
 // place where history becomes a prompt, so the rules that every provider has
-// are kept here: each call is followed by its result, in order; arguments are
-// valid JSON; nobody speaks twice in a row; rules and data never share a
-// message.
+// are kept here, whatever a run ended in: each call is followed by its result,
+// in order; arguments are JSON objects and names are names; users never speak
+// twice in a row nor right after a tool; rules and data never share a message.
 package prompt
 
 import (
 	"encoding/json"
-	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/provider"
+	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/result"
 	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/schema"
 )
 
@@ -57,18 +58,27 @@ func History(branch []schema.Message, rounds map[string][]Round) []provider.Mess
 			out = appendUser(out, m.Content)
 			continue
 		}
-		var closed bool
-		out, closed = appendRounds(out, rounds[m.RunID])
-		if !closed && strings.TrimSpace(m.Content) != "" && !repeats(out, m.Content) {
+		begun := len(out)
+		out = appendRounds(out, rounds[m.RunID])
+		run := out[begun:]
+		switch {
+		case answered(run):
+		case strings.TrimSpace(m.Content) != "" && !repeats(run, m.Content):
 			out = append(out, provider.Message{Role: provider.RoleAssistant, Content: m.Content})
-			closed = true
-		}
-		if !closed && len(out) > 0 && out[len(out)-1].Role == provider.RoleTool {
-			// A run that ended between its tools and its answer.
-			out = append(out, provider.Message{Role: provider.RoleAssistant, Content: "(The answer was not finished.)"})
+		case len(run) > 0: // it ended between its tools and its answer
+			out = append(out, provider.Message{Role: provider.RoleAssistant, Content: unfinished})
 		}
 	}
 	return out
+}
+
+// unfinished stands for the answer of a run that called tools and gave none.
+const unfinished = "(The answer was not finished.)"
+
+// answered reports whether a run came to an answer.
+func answered(run []provider.Message) bool {
+	n := len(run)
+	return n > 0 && run[n-1].Role == provider.RoleAssistant && len(run[n-1].Calls) == 0
 }
 
 // appendUser joins a message to the one before it when that went unanswered.
@@ -82,49 +92,47 @@ func appendUser(out []provider.Message, content string) []provider.Message {
 
 // repeats reports whether the content of an unfinished answer is only the text
 // of its last round.
-func repeats(out []provider.Message, content string) bool {
-	for i := len(out) - 1; i >= 0 && out[i].Role != provider.RoleUser; i-- {
-		if out[i].Role == provider.RoleAssistant {
-			return out[i].Content == content
-		}
-	}
-	return false
+func repeats(run []provider.Message, content string) bool {
+	i := newest(run, provider.RoleAssistant, 1)
+	return i < len(run) && run[i].Content == content
 }
 
-// appendRounds adds rounds; closed says that the last one is an answer.
-func appendRounds(out []provider.Message, rounds []Round) (_ []provider.Message, closed bool) {
+// appendRounds adds rounds. One in which the model said nothing is left out.
+func appendRounds(out []provider.Message, rounds []Round) []provider.Message {
 	for _, r := range rounds {
-		closed = false
 		m := provider.Message{
 			Role: provider.RoleAssistant, Content: r.Call.Text,
 			Reasoning: r.Call.Reasoning, ReasoningField: r.Call.ReasoningField, Extra: rawOrNil(r.Call.Extra),
 		}
 		if len(r.Tools) == 0 {
 			if strings.TrimSpace(r.Call.Text) != "" {
-				out, closed = append(out, m), true
+				out = append(out, m)
 			}
 			continue
 		}
 		ids := callIDs(r.Tools)
 		for i, t := range r.Tools {
-			m.Calls = append(m.Calls, provider.Call{ID: ids[i], Name: t.Name, Arguments: validArguments(t), Extra: rawOrNil(t.Extra)})
+			m.Calls = append(m.Calls, provider.Call{ID: ids[i], Name: validName(t.Name), Arguments: validArguments(t), Extra: rawOrNil(t.Extra)})
 		}
 		out = append(out, m)
 		for i, t := range r.Tools {
-			out = append(out, provider.Message{Role: provider.RoleTool, CallID: ids[i], Name: t.Name, Content: resultText(t)})
+			out = append(out, provider.Message{Role: provider.RoleTool, CallID: ids[i], Name: validName(t.Name), Content: resultText(t)})
 		}
 	}
-	return out, closed
+	return out
 }
 
+// maxCallID is the longest id of a call that every provider takes back.
+const maxCallID = 64
+
 // callIDs are the ids that the provider gave, as far as they tell the calls of
-// the round apart.
+// the round apart and can be sent back.
 func callIDs(tools []schema.ToolCall) []string {
 	ids := make([]string, len(tools))
 	seen := map[string]bool{}
 	for i, t := range tools {
 		ids[i] = t.ProviderCallID
-		if ids[i] == "" || seen[ids[i]] {
+		if ids[i] == "" || len(ids[i]) > maxCallID || seen[ids[i]] {
 			ids[i] = t.ID
 		}
 		seen[ids[i]] = true
@@ -132,8 +140,29 @@ func callIDs(tools []schema.ToolCall) []string {
 	return ids
 }
 
-// validArguments are the arguments of a call as a JSON object: what was run,
-// else what the model wrote, else nothing.
+// maxName is the longest name of a tool that every provider takes back.
+const maxName = 64
+
+// validName is a name that providers take back: models call tools by names that
+// no tool can have, and a history with such a name is refused whole
+// (codex#8174, copilot-cli#1879).
+func validName(name string) string {
+	valid := strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '_', r == '-':
+			return r
+		}
+		return '_'
+	}, name)
+	if valid == "" {
+		return "unnamed"
+	}
+	return valid[:min(len(valid), maxName)]
+}
+
+// validArguments are the arguments of a call as a JSON object: what the model
+// wrote, else what was made of it, else nothing. Servers refuse every later
+// request with a history that holds anything else (pydantic-ai#7060).
 func validArguments(t schema.ToolCall) string {
 	for _, s := range []string{t.Arguments, t.ArgsCanonical} {
 		var object map[string]json.RawMessage
@@ -145,18 +174,18 @@ func validArguments(t schema.ToolCall) string {
 }
 
 func resultText(t schema.ToolCall) string {
-	if t.ModelText != "" {
+	if strings.TrimSpace(t.ModelText) != "" {
 		return t.ModelText
 	}
 	switch t.State {
 	case schema.CallCancelled:
-		return `{"success":false,"error":{"reason":"CANCELLED","message":"The call was cancelled.","retryable":false}}`
+		return result.Failure("CANCELLED", "The call was cancelled.", false)
 	case schema.CallUnknown:
-		return `{"success":false,"error":{"reason":"OUTCOME_UNKNOWN","message":"What became of the call is not known.","retryable":false}}`
+		return result.Failure("OUTCOME_UNKNOWN", "What became of the call is not known.", false)
 	case schema.CallDone:
 		return "(The tool answered nothing.)"
 	default:
-		return `{"success":false,"error":{"reason":"NO_RESULT","message":"The call has no result.","retryable":false}}`
+		return result.Failure("NO_RESULT", "The call has no result.", false)
 	}
 }
 
@@ -177,13 +206,7 @@ func System(own string) []provider.Message {
 	return out
 }
 
-// dropped stands in the place of an old result.
-func dropped(m provider.Message) string {
-	return fmt.Sprintf("(An older result of %s was left out for its length.)", m.Name)
-}
-
 // WithRounds is history with the rounds of the run that is going on.
 func WithRounds(history []provider.Message, rounds []Round) []provider.Message {
-	out, _ := appendRounds(history[:len(history):len(history)], rounds)
-	return out
+	return appendRounds(slices.Clip(history), rounds)
 }

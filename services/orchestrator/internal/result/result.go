@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/blob"
@@ -27,8 +28,9 @@ const (
 	maxInlineBytes = 32 << 10
 	// previewChars of a larger one stand in its place.
 	previewChars = 2_000
-	// charsPerToken is a low guess, for what fits into a model's window.
-	charsPerToken = 3
+	// charsPerToken is the least that there may be: a Chinese character is
+	// about a token, and the share of the window is a promise.
+	charsPerToken = 1
 	// minChars of a result reach the model, however many share the window.
 	minChars = 500
 )
@@ -101,25 +103,26 @@ func (k *Keeper) Whole(ctx context.Context, c schema.ToolCall) (string, error) {
 	return string(b), nil
 }
 
-// Delete removes what is in the blob store of the calls.
+// Delete removes results from the blob store, by their keys. It goes on after a
+// failure. Removing what is not there is none.
 func (k *Keeper) Delete(ctx context.Context, keys []string) error {
 	var failed error
 	for _, key := range keys {
-		if err := k.Bucket.Delete(ctx, key); err != nil && !errors.Is(err, blob.ErrNotFound) {
-			failed = errors.Join(failed, err)
-		}
+		failed = errors.Join(failed, k.Bucket.Delete(ctx, key))
 	}
 	return failed
 }
 
+// markdown is the member of a result that is written for the model.
+const markdown = "markdown"
+
 // ModelSource is the text that the model reads of a result: its member markdown
-// where it has one, else the JSON text itself.
+// where that has any text, else the JSON text itself.
 func ModelSource(contentJSON string) string {
-	var members struct {
-		Markdown *string `json:"markdown"`
-	}
-	if json.Unmarshal([]byte(contentJSON), &members) == nil && members.Markdown != nil {
-		return *members.Markdown
+	var members map[string]json.RawMessage // a struct would take "Markdown" for it too
+	var text string
+	if json.Unmarshal([]byte(contentJSON), &members) == nil && json.Unmarshal(members[markdown], &text) == nil && strings.TrimSpace(text) != "" {
+		return text
 	}
 	return contentJSON
 }
@@ -174,12 +177,10 @@ func WithMember(contentJSON, name string, value any) string {
 		return contentJSON
 	}
 	members[name] = b
-	if raw, ok := members["markdown"]; ok {
-		var text string
-		if json.Unmarshal(raw, &text) == nil {
-			if raw, err = json.Marshal(text + "\n\n(" + name + ": " + string(b) + ")"); err == nil {
-				members["markdown"] = raw
-			}
+	var text string
+	if json.Unmarshal(members[markdown], &text) == nil && strings.TrimSpace(text) != "" {
+		if members[markdown], err = json.Marshal(text + "\n\n(" + name + ": " + string(b) + ")"); err != nil {
+			return contentJSON
 		}
 	}
 	out, err := json.Marshal(members)

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // MaxOrigins bounds a set. Beyond it the set keeps the marker Many, so that a
@@ -34,10 +35,7 @@ func (s Set) With(origins ...string) Set {
 	}
 	all := slices.Clone(s)
 	for _, o := range origins {
-		if len(o) > maxOriginBytes {
-			o = o[:maxOriginBytes]
-		}
-		if o != "" {
+		if o = clip(o); o != "" {
 			all = append(all, o)
 		}
 	}
@@ -49,6 +47,16 @@ func (s Set) With(origins ...string) Set {
 		all = slices.Compact(all)
 	}
 	return all
+}
+
+// clip makes an origin fit to be stored and sent: UTF-8, also where it is cut to
+// its bounded length. What cannot be read still counts.
+func clip(origin string) string {
+	origin = strings.ToValidUTF8(origin, "\uFFFD")
+	if len(origin) > maxOriginBytes {
+		origin = strings.ToValidUTF8(origin[:maxOriginBytes], "")
+	}
+	return origin
 }
 
 // Tainted reports whether any untrusted text is in what the set stands beside.

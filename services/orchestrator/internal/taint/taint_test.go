@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 func TestSets(t *testing.T) {
@@ -33,6 +34,39 @@ func TestASetNeverLooksCleanerThanItIs(t *testing.T) {
 	if len(long) != 1 || len(long[0]) != maxOriginBytes {
 		t.Errorf("a long origin was not cut: %d", len(long[0]))
 	}
+}
+
+func TestOriginsCanAlwaysBeSent(t *testing.T) {
+	for _, origin := range []string{"fetch_page:" + strings.Repeat("é", maxOriginBytes), "x" + strings.Repeat("搜", maxOriginBytes), "bad\xffbytes"} {
+		for _, o := range New(origin) {
+			if !utf8.ValidString(o) || len(o) > maxOriginBytes || len(o) < 5 {
+				t.Errorf("%.20q became %q", origin, o)
+			}
+		}
+	}
+	if s := New("\xff\xfe"); !s.Tainted() {
+		t.Error("an origin that cannot be read looks trusted")
+	}
+}
+
+func FuzzSets(f *testing.F) {
+	f.Add("a:b", `["a"]`)
+	f.Add(strings.Repeat("é", 200), "null")
+	f.Fuzz(func(t *testing.T, origin, stored string) {
+		s := New(origin, "z:1")
+		v, err := s.Value()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var back Set
+		if err := back.Scan(v); err != nil || !slices.Equal(back, s) {
+			t.Errorf("%q came back as %q (%v)", s, back, err)
+		}
+		var other Set
+		if other.Scan(stored) == nil && len(other) > MaxOrigins {
+			t.Errorf("%d origins", len(other))
+		}
+	})
 }
 
 func TestSetsSurviveTheDatabase(t *testing.T) {
