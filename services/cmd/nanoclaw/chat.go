@@ -190,6 +190,8 @@ type talk struct {
 // view shows a run.
 type view interface {
 	seen(*orchestratorv1.RunEvent, *transcript.Transcript)
+	// aside is called before something else is said.
+	aside()
 	// ended is called once, when nothing more comes.
 	ended(*transcript.Transcript) error
 }
@@ -260,7 +262,10 @@ func (t *talk) follow(ctx context.Context, run func(context.Context, *follow.Fol
 	v := t.view()
 	f := &follow.Follower{
 		Conversations: t.conversations, Runs: t.runs, Interrupts: t.interrupts,
-		Seen: v.seen, Note: func(text string) { t.note("%s", text) },
+		Seen: v.seen, Note: func(text string) {
+			v.aside()
+			t.note("%s", text)
+		},
 	}
 	said, err := run(ctx, f)
 	if said.RunID != "" {

@@ -14,6 +14,8 @@ type documentView struct{ c *cli }
 
 func (documentView) seen(*orchestratorv1.RunEvent, *transcript.Transcript) {}
 
+func (documentView) aside() {}
+
 func (v documentView) ended(t *transcript.Transcript) error { return v.c.printJSON(t.Message()) }
 
 // eventsView prints each event as a line of JSON: {"id", "event", "data"}, the
@@ -30,6 +32,8 @@ func (v *eventsView) seen(ev *orchestratorv1.RunEvent, _ *transcript.Transcript)
 		_, v.err = v.c.stdout.Write(line)
 	}
 }
+
+func (*eventsView) aside() {}
 
 func (v *eventsView) ended(*transcript.Transcript) error { return v.err }
 

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/nanoclaw/nanoclaw/services/cmd/nanoclaw/internal/follow"
 	"github.com/nanoclaw/nanoclaw/services/cmd/nanoclaw/internal/terminal"
 )
 
@@ -24,15 +25,14 @@ type typed struct {
 	err  error
 }
 
-// loop asks one question a line until the input ends. A failed question does
-// not end it; the exit code is that of the last one.
+// loop asks one question a line until the input ends. For a person a failed
+// question is no reason to end; a script ends with it.
 func (t *talk) loop(ctx context.Context) error {
 	person := terminal.Is(t.stdin)
 	if person {
 		t.note("ask something; /new begins again, /quit leaves, a line that ends in \\ goes on")
 	}
 	lines := t.lines(ctx)
-	var last error
 	for {
 		if person {
 			_, _ = fmt.Fprint(t.stderr, "> ")
@@ -43,32 +43,31 @@ func (t *talk) loop(ctx context.Context) error {
 			return errInterrupted
 		case in := <-lines:
 			if errors.Is(in.err, io.EOF) {
-				return t.leave(last)
+				return t.leave()
 			}
 			if in.err != nil {
 				return fmt.Errorf("read from stdin: %w", in.err)
 			}
 			quit, err := t.typed(ctx, in.line)
 			if quit {
-				return t.leave(nil)
+				return t.leave()
 			}
-			if last = err; person && err != nil {
-				report(t.stderr, err)
-				last = nil // it has been said
-			}
-			if !person && err != nil {
+			if err != nil && (!person || errors.Is(err, follow.ErrLeft)) {
 				return err
+			}
+			if err != nil && !errors.Is(err, errInterrupted) {
+				report(t.stderr, err)
 			}
 		}
 	}
 }
 
 // leave says how to come back.
-func (t *talk) leave(err error) error {
-	if t.conversation != "" && err == nil {
+func (t *talk) leave() error {
+	if t.conversation != "" {
 		t.note("go on with --conversation %s", t.conversation)
 	}
-	return err
+	return nil
 }
 
 // typed does what a line says.

@@ -20,7 +20,8 @@ type humanView struct {
 	thinking      bool
 
 	shown   map[textKey]string
-	midLine bool // text without a line end stands on the terminal
+	midLine bool    // text without a line end stands on the terminal
+	last    textKey // which text that is
 }
 
 // textKey is one text of a run.
@@ -74,7 +75,10 @@ func (v *humanView) text(w io.Writer, key textKey, now string) {
 		v.step("! the text changed; again from its beginning:")
 		shown = ""
 	}
-	v.shown[key] = now
+	if key != v.last {
+		v.endLine()
+	}
+	v.shown[key], v.last = now, key
 	rest := now[len(shown):]
 	_, _ = io.WriteString(w, v.dimmed(key, terminal.Clean(rest)))
 	v.midLine = !strings.HasSuffix(rest, "\n")
@@ -92,6 +96,9 @@ func (v *humanView) step(line string) {
 	v.endLine()
 	_, _ = fmt.Fprintln(v.steps, line)
 }
+
+// aside makes room for a line of somebody else.
+func (v *humanView) aside() { v.endLine() }
 
 func (v *humanView) endLine() {
 	if v.midLine {

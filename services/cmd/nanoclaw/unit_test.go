@@ -120,6 +120,9 @@ func TestLiveText(t *testing.T) {
 	piece := func(round int32, offset int, text string) *pb.RunEvent {
 		return &pb.RunEvent{Event: &pb.RunEvent_Message{Message: &pb.TextPiece{Round: round, Offset: int32(offset), Content: text}}}
 	}
+	thought := func(text string) *pb.RunEvent {
+		return &pb.RunEvent{Event: &pb.RunEvent_Thinking{Thinking: &pb.TextPiece{Round: 1, Content: text}}}
+	}
 	restart := &pb.RunEvent{Event: &pb.RunEvent_RoundRestarted{RoundRestarted: &pb.RoundRestarted{Round: 1}}}
 	tests := []struct {
 		name   string
@@ -131,12 +134,13 @@ func TestLiveText(t *testing.T) {
 		{"another text begins on a line of its own", []*pb.RunEvent{piece(1, 0, "Hello"), piece(1, 0, "Bye")}, "Hello\n! the text changed; again from its beginning:\nBye"},
 		{"a restarted round says so", []*pb.RunEvent{piece(1, 0, "Hello"), restart, piece(1, 0, "Bye")}, "Hello\n! the server begins this round again\nBye"},
 		{"a restart before any text is not worth a word", []*pb.RunEvent{restart, piece(1, 0, "Bye")}, "Bye"},
+		{"thoughts and text stand on lines of their own", []*pb.RunEvent{thought("Hm."), piece(1, 0, "Hello"), thought("Hm. So")}, "Hm.\nHello\n So"},
 		{"no control of the terminal", []*pb.RunEvent{piece(1, 0, "a\x1b[2Jb")}, "a[2Jb"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			var screen bytes.Buffer
-			v := &humanView{answer: &screen, steps: &screen, live: true, shown: map[textKey]string{}}
+			v := &humanView{answer: &screen, steps: &screen, live: true, thinking: true, shown: map[textKey]string{}}
 			var tr transcript.Transcript
 			for _, ev := range tt.events {
 				if err := tr.Apply(ev); err != nil {

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 	"time"
 
 	"google.golang.org/grpc"
@@ -75,7 +76,7 @@ func (f *Follower) Watch(ctx context.Context, runID string) (*transcript.Transcr
 	return f.follow(ctx, nil)
 }
 
-// begin opens the stream as long as the run has no id.
+// begin opens a stream.
 type begin func(context.Context) (grpc.ServerStreamingClient[orchestratorv1.RunEvent], error)
 
 func (f *Follower) follow(ctx context.Context, ask begin) (*transcript.Transcript, error) {
@@ -140,27 +141,16 @@ type received struct {
 }
 
 // listen reads one stream to its end. progress says that something new came.
+//
+// The stream does not get the deadline of ctx: the server would end it a moment
+// before ctx does, and that could not be told from a failure.
 func (f *Follower) listen(ctx context.Context, ask begin) (progress bool, err error) {
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
-	stream, err := f.open(ctx, ask)
-	if err != nil {
-		return false, err
-	}
+	inner, stop := context.WithCancel(context.WithoutCancel(ctx))
 	events := make(chan received)
-	go func() {
-		for {
-			event, err := stream.Recv()
-			select {
-			case events <- received{event, err}:
-			case <-ctx.Done():
-				return
-			}
-			if err != nil {
-				return
-			}
-		}
-	}()
+	var reader sync.WaitGroup
+	reader.Go(func() { f.read(inner, f.open(ask), events) })
+	defer reader.Wait()
+	defer stop()
 	for {
 		select {
 		case r := <-events:
@@ -186,11 +176,34 @@ func (f *Follower) listen(ctx context.Context, ask begin) (progress bool, err er
 	}
 }
 
-func (f *Follower) open(ctx context.Context, ask begin) (grpc.ServerStreamingClient[orchestratorv1.RunEvent], error) {
-	if f.transcript.RunID == "" {
-		return ask(ctx)
+// read passes the events of a stream on, its error last.
+func (f *Follower) read(ctx context.Context, open begin, events chan<- received) {
+	stream, err := open(ctx)
+	for {
+		var event *orchestratorv1.RunEvent
+		if err == nil {
+			event, err = stream.Recv()
+		}
+		select {
+		case events <- received{event, err}:
+		case <-ctx.Done():
+			return
+		}
+		if err != nil {
+			return
+		}
 	}
-	return f.Runs.WatchRun(ctx, &orchestratorv1.WatchRunRequest{RunId: f.transcript.RunID, AfterSeq: f.transcript.LastSeq})
+}
+
+// open asks as long as the run has no id, then goes on after what is known.
+func (f *Follower) open(ask begin) begin {
+	if f.transcript.RunID == "" {
+		return ask
+	}
+	req := &orchestratorv1.WatchRunRequest{RunId: f.transcript.RunID, AfterSeq: f.transcript.LastSeq}
+	return func(ctx context.Context) (grpc.ServerStreamingClient[orchestratorv1.RunEvent], error) {
+		return f.Runs.WatchRun(ctx, req)
+	}
 }
 
 // apply takes an event in and tells about it, unless it is known already.

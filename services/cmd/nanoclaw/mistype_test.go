@@ -1,0 +1,63 @@
+package main
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+)
+
+// TestMistypes makes slips of the hand: each gets one line with the right word,
+// exit code 2, no usage and nothing on stdout.
+func TestMistypes(t *testing.T) {
+	tests := []struct {
+		name string
+		args []string
+		want string
+	}{
+		{"a command", []string{"sarch", "hello"}, `"nanoclaw" has no command "sarch", did you mean search?`},
+		{"a command below another", []string{"tools", "lst"}, `"nanoclaw tools" has no command "lst", did you mean list?`},
+		{"a command like no other", []string{"crawl"}, `"nanoclaw" has no command "crawl"; it has chat, config, fetch, inspect, models, search, serve, token, tools, usage, version`},
+		{"no command", nil, `say what to do: "nanoclaw chat|config|fetch|inspect|models|search|serve|token|tools|usage|version"`},
+		{"no command below another", []string{"token"}, `say what to do: "nanoclaw token create|list|revoke"`},
+		{"a word after config", []string{"config", "chek"}, `"nanoclaw config" has no command "chek", did you mean check?`},
+		{"a flag", []string{"search", "hello", "--max-result", "3"}, `"nanoclaw search" has no flag --max-result, did you mean --max-results?`},
+		{"a flag like no other", []string{"version", "--colour"}, `"nanoclaw version" has no flag --colour; "nanoclaw version --help" lists them`},
+		{"a flag without its value", []string{"search", "hello", "--max-results"}, `--max-results needs a value: a whole number`},
+		{"a word for a number", []string{"search", "hello", "--max-results", "many"}, `--max-results: "many" is not a whole number`},
+		{"a word for a duration", []string{"search", "hello", "--timeout", "soon"}, `--timeout: "soon" is not a duration such as 30s or 2m`},
+		{"none of the words", []string{"fetch", "http://example.com", "--type", "link"}, `--type: "link" is none of text, links, images, structured, did you mean links?`},
+		{"nothing to search", []string{"search"}, `something is missing: nanoclaw search QUERY [flags]`},
+		{"two words without quotes", []string{"search", "two", "words"}, `"words" is too much: nanoclaw search QUERY [flags] (put quotes around text with spaces)`},
+		{"domains that contradict", []string{"search", "hello", "--allow", "a.example", "--block", "b.example"}, `--allow and --block exclude each other: give one of them`},
+		{"outputs that contradict", []string{"chat", "hello", "--json", "--jsonl"}, `--json and --jsonl exclude each other: give one of them`},
+		{"an empty message", []string{"chat", " "}, `the message is empty: nanoclaw chat [MESSAGE] [flags]`},
+		{"arguments that are no JSON", []string{"tools", "invoke", "web_search", `{"query": }`}, `arguments: not valid JSON: invalid character '}' looking for beginning of value at byte 11; give an object such as '{"url":"https://example.com"}'`},
+		{"arguments that are no object", []string{"tools", "invoke", "web_search", `["a"]`}, `arguments: must be a JSON object such as '{"url":"https://example.com"}'`},
+		{"a level of the log", []string{"serve", "--log-level", "loud"}, `log.level: "loud" is none of debug, info, warn, error`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			var stdout, stderr bytes.Buffer
+			c := &cli{stdin: strings.NewReader(""), stdout: &stdout, stderr: &stderr}
+			if code := c.execute(tt.args); code != exitUsage {
+				t.Errorf("exit code %d, want %d", code, exitUsage)
+			}
+			if got, want := stderr.String(), "nanoclaw: "+tt.want+"\n"; got != want {
+				t.Errorf("got  %swant %s", got, want)
+			}
+			if stdout.Len() > 0 {
+				t.Errorf("on stdout: %s", stdout.String())
+			}
+		})
+	}
+}
+
+func TestHelpIsNoMistake(t *testing.T) {
+	for _, args := range [][]string{{"--help"}, {"help", "chat"}, {"tools", "--help"}} {
+		var stdout, stderr bytes.Buffer
+		c := &cli{stdin: strings.NewReader(""), stdout: &stdout, stderr: &stderr}
+		if code := c.execute(args); code != exitOK || !strings.Contains(stdout.String(), "Usage:") || stderr.Len() > 0 {
+			t.Errorf("%v: exit code %d, %d bytes of help, stderr %q", args, code, stdout.Len(), stderr.String())
+		}
+	}
+}
