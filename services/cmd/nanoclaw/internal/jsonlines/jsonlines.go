@@ -72,7 +72,7 @@ func readLine(in *bufio.Reader, limit int) ([]byte, error) {
 	tooLong := false
 	for {
 		piece, err := in.ReadSlice('\n')
-		if len(line)+len(piece) > limit+1 { // the line end does not count
+		if len(line)+len(bytes.TrimSuffix(piece, []byte("\n"))) > limit {
 			tooLong, line = true, nil
 		}
 		if !tooLong {

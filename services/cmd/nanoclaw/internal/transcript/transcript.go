@@ -62,9 +62,9 @@ func (t *Transcript) take(ev *orchestratorv1.RunEvent) error {
 		t.RunID, t.ConversationID = e.RunStarted.GetRunId(), e.RunStarted.GetConversationId()
 		t.Model, t.TraceID = e.RunStarted.GetModel(), e.RunStarted.GetTraceId()
 	case *orchestratorv1.RunEvent_Thinking:
-		return splice(&t.round(e.Thinking.GetRound()).Thinking, e.Thinking)
+		return t.splice(e.Thinking, func(r *Round) *string { return &r.Thinking })
 	case *orchestratorv1.RunEvent_Message:
-		return splice(&t.round(e.Message.GetRound()).Text, e.Message)
+		return t.splice(e.Message, func(r *Round) *string { return &r.Text })
 	case *orchestratorv1.RunEvent_ToolCall:
 		t.calls(e.ToolCall)
 	case *orchestratorv1.RunEvent_ToolResult:
@@ -116,12 +116,16 @@ func (t *Transcript) search(number int32) (int, bool) {
 	return slices.BinarySearchFunc(t.Rounds, number, func(r *Round, n int32) int { return int(r.Number) - int(n) })
 }
 
-// splice keeps text[:offset] + content.
-func splice(text *string, piece *orchestratorv1.TextPiece) error {
-	offset := int(piece.GetOffset())
-	if offset < 0 || offset > len(*text) {
+// splice keeps text[:offset] + content of one text of a round.
+func (t *Transcript) splice(piece *orchestratorv1.TextPiece, of func(*Round) *string) error {
+	known, offset := 0, int(piece.GetOffset())
+	if r := t.Round(piece.GetRound()); r != nil {
+		known = len(*of(r))
+	}
+	if offset < 0 || offset > known {
 		return ErrGap
 	}
+	text := of(t.round(piece.GetRound()))
 	*text = (*text)[:offset] + piece.GetContent()
 	return nil
 }
