@@ -144,7 +144,8 @@ type moment struct {
 	say string
 	// at is true for the event that is the last to be seen.
 	at func(e world.Event, run *world.Transcript) bool
-	// hold names a call that has had its effect and has no result.
+	// hold names a call that has had its effect and has no result; "/" is the
+	// one that is named as the message.
 	hold string
 	// asked is the round for which the model was just asked.
 	asked int
@@ -152,8 +153,6 @@ type moment struct {
 	after time.Duration
 	// cancel asks for the end of the run just before the kill.
 	cancel bool
-	// graceful ends the process as Ctrl+C does.
-	graceful bool
 }
 
 func event(name string, round int) func(world.Event, *world.Transcript) bool {
@@ -222,8 +221,7 @@ func (h *house) leave(t *testing.T) {
 // survive kills the suite in a moment of a run, starts it again, and checks that
 // everything is as if nothing had happened.
 func (h *house) survive(t *testing.T, m moment) {
-	s := &scene{house: h, name: strings.TrimSpace(fmt.Sprintf("%s %s", m.say, t.Name())), conversation: h.p.Conversation(t)}
-	s.untilKilled(t, m)
+	s := h.killedIn(t, m)
 	before := len(s.run.IDs)
 	h.start()
 	if s.held != nil {
@@ -233,10 +231,7 @@ func (h *house) survive(t *testing.T, m moment) {
 	log := checkRun(t, h.p.Client, s.conversation, s.run.RunID, &s.run)
 	t.Logf("killed after %d logged events of %d; restarted rounds %v", before, len(log.IDs), log.Restarts)
 	s.checkEnd(t, m, log)
-	after := h.p.Ask(t, s.conversation, "and afterwards?")
-	if after.Reason() != "" || after.Done["finish_reason"] != "stop" || after.Text(1) != "All is well." {
-		t.Errorf("the next message: %v %v", after.Done, after.Error)
-	}
+	s.goesOn(t)
 }
 
 // scene is one conversation in which the suite is killed.
@@ -246,6 +241,14 @@ type scene struct {
 	conversation string
 	run          world.Transcript
 	held         *world.Held
+}
+
+// killedIn is a conversation whose process was killed in the moment.
+func (h *house) killedIn(t *testing.T, m moment) *scene {
+	t.Helper()
+	s := &scene{house: h, name: strings.TrimSpace(m.say + " " + t.Name()), conversation: h.p.Conversation(t)}
+	s.untilKilled(t, m)
+	return s
 }
 
 func (s *scene) send(ctx context.Context, got func(world.Event) bool) error {
@@ -265,7 +268,7 @@ func (s *scene) untilKilled(t *testing.T, m moment) {
 	p := s.p
 	switch {
 	case m.hold != "":
-		s.held = s.hands.Hold(s.name + m.hold)
+		s.held = s.hands.Hold(strings.TrimSuffix(s.name+m.hold, "/"))
 		defer context.AfterFunc(ctx, s.held.Release)()
 		go func() {
 			select {
@@ -302,6 +305,16 @@ func (s *scene) untilKilled(t *testing.T, m moment) {
 		t.Fatalf("the moment did not come: %v, %v", s.run.Names, err)
 	}
 	p.Kill() // returns when it is gone
+}
+
+// goesOn checks that the conversation takes the next message: its history is
+// valid for the model.
+func (s *scene) goesOn(t *testing.T) {
+	t.Helper()
+	after := s.p.Ask(t, s.conversation, "and afterwards?")
+	if after.Reason() != "" || after.Text(1) != "All is well." {
+		t.Errorf("the next message: %v %v", after.Done, after.Error)
+	}
 }
 
 // untilEnd resumes as a client does: with the last id, or, when it does not

@@ -40,6 +40,9 @@ var buildDir = sync.OnceValue(func() string {
 	if err != nil {
 		panic(err)
 	}
+	if err := os.Chmod(dir, 0o755); err != nil { // one test runs a program as nobody
+		panic(err)
+	}
 	return dir
 })
 

@@ -98,7 +98,7 @@ type Event struct {
 // reader goes by the events.
 func Events(r io.Reader, got func(Event) bool) {
 	lines := bufio.NewScanner(r)
-	lines.Buffer(nil, 1<<20)
+	lines.Buffer(nil, 32<<20) // a whole answer can be one event
 	var e Event
 	var data strings.Builder
 	for lines.Scan() {
