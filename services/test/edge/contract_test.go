@@ -115,7 +115,7 @@ func values(h *house, whose *person) map[string]any {
 		"days":                      7,
 		"expires_in_days":           1,
 		"extract_type":              "text",
-		"limit":                     5,
+		"limit":                     100, // all there is
 		"max_chars":                 1000,
 		"max_results":               3,
 		"message":                   "Hello",

@@ -163,6 +163,39 @@ func TestThingsOfOthersAreShownByNoRoute(t *testing.T) {
 	}
 }
 
+// What one reads does not depend on what others do: no sum, count or list of
+// one's own takes them in.
+func TestWhatOthersDoChangesNothingThatOneReads(t *testing.T) {
+	h := newHouse(t)
+	read := func() map[string]string {
+		answers := map[string]string{}
+		for _, m := range methods(t) {
+			for _, rule := range m.rules {
+				if verb, pattern := binding(t, rule); verb == http.MethodGet && !m.streams {
+					r := asHTTP(t, rule, m.fill(t, h, func(string) *person { return &h.guest }))
+					code, text, _ := r.send(t, h.guest.Client)
+					if code != http.StatusOK {
+						t.Errorf("%s answers %d %s", r, code, text)
+					}
+					answers[pattern] = text
+				}
+			}
+		}
+		return answers
+	}
+	before := read()
+	furnish(t, h.owner.Client, "cormorant")
+	after := read()
+	if len(before) < 8 {
+		t.Errorf("only %d routes were read", len(before))
+	}
+	for _, pattern := range sorted(before) {
+		if before[pattern] != after[pattern] {
+			t.Errorf("GET %s changed from %s to %s", pattern, before[pattern], after[pattern])
+		}
+	}
+}
+
 func TestResultsOfOthersCannotBeReadWithTheTool(t *testing.T) {
 	h := newHouse(t)
 	read := func(c *world.Client, id string) string {
