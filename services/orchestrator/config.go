@@ -1,18 +1,26 @@
 package orchestrator
 
 import (
+	"errors"
 	"fmt"
 	"net/url"
 	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/config"
 	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/engine"
+	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/registry"
 )
 
-// defaultContextWindow is taken for a model that names none, in tokens.
-const defaultContextWindow = 128_000
+const (
+	// defaultContextWindow is taken for a model that names none, in tokens.
+	defaultContextWindow = 128_000
+	maxContextWindow     = 1 << 30
+	// maxModelID is the longest id of a model, in bytes.
+	maxModelID = 128
+)
 
 // DefaultModelID is the default model as long as the configuration names none.
 const DefaultModelID = "glm-5"
@@ -57,6 +65,7 @@ type ModelConfig struct {
 // ToolsConfig is the policy for tools.
 type ToolsConfig struct {
 	// Enabled tools by name, "*" for all. Empty: all of our own that only read.
+	// read_result always runs: cut results are read on with it.
 	Enabled []string `config:"enabled"`
 	// AutoApprove names tools that write or run code without asking a person.
 	AutoApprove []string `config:"auto_approve"`
@@ -124,25 +133,8 @@ var providerName = regexp.MustCompile(`^[a-z][a-z0-9-]{0,30}$`)
 
 // Validate names the first setting that cannot be.
 func (c Config) Validate() error {
-	seen := map[string]bool{}
-	for i, m := range c.Models {
-		at := fmt.Sprintf("models[%d]", i)
-		switch u, err := url.Parse(m.APIURL); {
-		case m.ID == "":
-			return fmt.Errorf("%s.id is empty: give the model an id", at)
-		case seen[m.ID]:
-			return fmt.Errorf("%s.id: %q is there twice", at, m.ID)
-		case err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "":
-			return fmt.Errorf("%s.api_url: %q is not an http or https address", at, m.APIURL)
-		case m.ContextWindow < 0:
-			return fmt.Errorf("%s.context_window cannot be negative", at)
-		case m.Timeout < 0:
-			return fmt.Errorf("%s.timeout cannot be negative", at)
-		}
-		seen[m.ID] = true
-	}
-	if len(c.Models) > 0 && c.DefaultModel != "" && c.DefaultModel != DefaultModelID && !seen[c.DefaultModel] {
-		return fmt.Errorf("default_model: %q is not among the models", c.DefaultModel)
+	if err := c.validateModels(); err != nil {
+		return err
 	}
 	for _, n := range []struct {
 		key        string
@@ -158,7 +150,53 @@ func (c Config) Validate() error {
 	if c.Runs.Timeout < time.Second {
 		return fmt.Errorf("runs.timeout: %s is too short; at least 1s", c.Runs.Timeout)
 	}
+	if err := c.Tools.validate(); err != nil {
+		return err
+	}
 	return c.validateProviders()
+}
+
+func (c Config) validateModels() error {
+	seen := map[string]bool{}
+	for i, m := range c.Models {
+		at := fmt.Sprintf("models[%d]", i)
+		switch {
+		case m.ID == "":
+			return fmt.Errorf("%s.id is empty: give the model an id", at)
+		case len(m.ID) > maxModelID:
+			return fmt.Errorf("%s.id has %d bytes; at most %d", at, len(m.ID), maxModelID)
+		case seen[m.ID]:
+			return fmt.Errorf("%s.id: %q is there twice", at, m.ID)
+		case !isWebAddress(m.APIURL): // not shown: it may hold a key
+			return fmt.Errorf("%s.api_url is not an http or https address, such as https://api.openai.com/v1", at)
+		case m.ContextWindow < 0 || m.ContextWindow > maxContextWindow:
+			return fmt.Errorf("%s.context_window: %d is not between 0 and %d", at, m.ContextWindow, maxContextWindow)
+		case m.Timeout < 0:
+			return fmt.Errorf("%s.timeout cannot be negative", at)
+		}
+		seen[m.ID] = true
+	}
+	if len(c.Models) > 0 && c.DefaultModel != "" && c.DefaultModel != DefaultModelID && !seen[c.DefaultModel] {
+		return fmt.Errorf("default_model: %q is not among the models", c.DefaultModel)
+	}
+	return nil
+}
+
+func isWebAddress(s string) bool {
+	u, err := url.Parse(strings.TrimSpace(s))
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != ""
+}
+
+func (c ToolsConfig) validate() error {
+	if slices.Contains(c.AutoApprove, "*") {
+		return errors.New(`tools.auto_approve: "*" is not taken; name each tool that nobody is to be asked about`)
+	}
+	for name, d := range c.Timeouts {
+		if d <= 0 || d > registry.MaxTimeout {
+			return fmt.Errorf("tools.timeouts.%s: %s is not between 0 and %s", name, d, registry.MaxTimeout)
+		}
+	}
+	return nil
 }
 
 func (c Config) validateProviders() error {

@@ -27,6 +27,7 @@ func newModels(cfg Config) (*models, error) {
 			FirstByteTimeout: mc.Timeout, IdleTimeout: mc.Timeout,
 		})
 		if err != nil {
+			m.close()
 			return nil, fmt.Errorf("model %s: %w", mc.ID, err)
 		}
 		window := cmp.Or(mc.ContextWindow, defaultContextWindow)

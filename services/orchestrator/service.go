@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/uptrace/bun"
@@ -56,7 +58,7 @@ type Deps struct {
 	// Providers are the tool providers of this deployment, the orchestrator's
 	// own among them.
 	Providers []Provider
-	Log       *slog.Logger
+	Log       *slog.Logger     // nil: slog.Default
 	Now       func() time.Time // nil: time.Now
 }
 
@@ -71,6 +73,7 @@ type Service struct {
 	registry *registry.Registry
 	engine   *engine.Engine
 	runs     *run.Store
+	results  *result.Keeper
 	tools    *toolkit.Provider
 	identity *identity.Store
 	foreign  []*grpc.ClientConn
@@ -82,48 +85,67 @@ type Service struct {
 
 	drainOnce sync.Once
 	draining  chan struct{}
+	begun     atomic.Bool   // Run was called
 	ended     chan struct{} // closed when Run has returned
 }
 
-// New opens the database and puts the service together. Close it.
-func New(ctx context.Context, cfg Config, deps Deps) (_ *Service, err error) {
+// New opens the database and puts the service together. Close it. After an
+// error nothing is left open.
+func New(ctx context.Context, cfg Config, deps Deps) (*Service, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
 	if deps.Now == nil {
 		deps.Now = time.Now
 	}
-	s := &Service{log: deps.Log, now: deps.Now, draining: make(chan struct{}), ended: make(chan struct{})}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, s.Close())
-		}
-	}()
+	if deps.Log == nil {
+		deps.Log = slog.Default()
+	}
+	s := &Service{
+		log: deps.Log, now: deps.Now, results: &result.Keeper{Bucket: deps.Blobs},
+		draining: make(chan struct{}), ended: make(chan struct{}),
+	}
+	if err := s.open(ctx, cfg, deps); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+func (s *Service) open(ctx context.Context, cfg Config, deps Deps) (err error) {
 	s.db, err = store.Open(ctx, store.Config{
 		Service: "orchestrator", Path: filepath.Join(deps.DataDir, databaseFile),
 		Synchronous: store.SyncFull, Migrations: schema.Migrations(),
 	})
 	if err != nil {
-		return nil, err
+		return err
 	}
 	s.identity = &identity.Store{DB: s.db, Now: deps.Now}
 	if s.owner, err = s.identity.Owner(ctx); err != nil {
-		return nil, err
+		return err
 	}
 	if s.token, err = s.identity.LocalToken(ctx, s.owner, filepath.Join(deps.DataDir, localTokenFile)); err != nil {
-		return nil, err
+		return err
 	}
 	if s.models, err = newModels(cfg); err != nil {
-		return nil, err
+		return err
 	}
 	providers, err := s.providers(cfg, deps)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	s.registry = registry.New(providers, registry.Policy{
-		Enabled: cfg.Tools.Enabled, AutoApprove: cfg.Tools.AutoApprove, Timeouts: cfg.Tools.Timeouts,
+		Enabled: withOwn(cfg.Tools.Enabled), AutoApprove: cfg.Tools.AutoApprove, Timeouts: cfg.Tools.Timeouts,
 	}, deps.Log)
-	return s, s.assemble(cfg, deps)
+	return s.assemble(cfg, deps)
+}
+
+// withOwn adds read_result to the tools that are enabled by name: a result that
+// is cut says to read on with it.
+func withOwn(enabled []string) []string {
+	if len(enabled) == 0 {
+		return nil
+	}
+	return append(slices.Clone(enabled), resulttool.Name)
 }
 
 func (s *Service) providers(cfg Config, deps Deps) ([]*registry.Provider, error) {
@@ -131,7 +153,10 @@ func (s *Service) providers(cfg Config, deps Deps) ([]*registry.Provider, error)
 	for _, p := range deps.Providers {
 		out = append(out, &registry.Provider{Name: p.Name, Client: toolv1.NewToolProviderServiceClient(p.Conn)})
 	}
-	for _, p := range cfg.Providers {
+	for i, p := range cfg.Providers {
+		if slices.ContainsFunc(deps.Providers, func(own Provider) bool { return own.Name == p.Name }) {
+			return nil, fmt.Errorf("providers[%d].name: %q is a provider of our own; choose another name", i, p.Name)
+		}
 		conn, err := rpc.Dial(p.Address, rpc.DialConfig{})
 		if err != nil {
 			return nil, fmt.Errorf("provider %s at %s: %w", p.Name, p.Address, err)
@@ -147,22 +172,21 @@ func (s *Service) providers(cfg Config, deps Deps) ([]*registry.Provider, error)
 }
 
 func (s *Service) assemble(cfg Config, deps Deps) (err error) {
-	results := &result.Keeper{Bucket: deps.Blobs}
 	hub := &live.Hub{}
 	s.runs = &run.Store{DB: s.db, Now: deps.Now}
 	conversations := &conversation.Store{DB: s.db, Now: deps.Now}
 	s.engine = engine.New(cfg.engine(), engine.Deps{
-		Runs: s.runs, Conversations: conversations, Results: results, Hub: hub, Tools: s.registry, Models: s.models,
+		Runs: s.runs, Conversations: conversations, Results: s.results, Hub: hub, Tools: s.registry, Models: s.models,
 		Owner: run.Owner{ID: schema.NewID("own_")}, Log: deps.Log, Now: deps.Now,
 	})
 	watcher := &watch.Watcher{Runs: s.runs, Hub: hub, Draining: s.draining}
 	s.conversations = &api.Conversations{
-		Store: conversations, Runs: s.runs, Engine: s.engine, Watcher: watcher, Results: results, Models: s.models,
+		Store: conversations, Runs: s.runs, Engine: s.engine, Watcher: watcher, Results: s.results, Models: s.models,
 	}
 	s.runAPI = &api.Runs{Store: s.runs, Engine: s.engine, Watcher: watcher}
-	s.invoker = &invoke.Invoker{Runs: s.runs, Results: results, Tools: s.registry, Now: deps.Now}
+	s.invoker = &invoke.Invoker{Runs: s.runs, Results: s.results, Tools: s.registry, Now: deps.Now}
 	s.account = &api.Account{Models: s.models.wire, DefaultModel: s.models.def, Usage: &usage.Store{DB: s.db, Now: deps.Now}}
-	s.tools, err = resulttool.New(s.runs, results, deps.Log)
+	s.tools, err = resulttool.New(s.runs, s.results, deps.Log)
 	return err
 }
 
@@ -205,25 +229,23 @@ func (s *Service) asService(ctx context.Context) context.Context {
 
 // Run drives runs until ctx ends and they are done or released.
 func (s *Service) Run(ctx context.Context) error {
+	s.begun.Store(true)
 	defer close(s.ended)
 	var wg sync.WaitGroup
 	wg.Go(func() { s.registry.Run(s.asService(ctx)) })
-	wg.Go(func() { s.clean(ctx) })
+	wg.Go(func() { s.keepClean(ctx) })
 	err := s.engine.Run(ctx)
 	wg.Wait()
 	return err
 }
 
-// clean removes what is beyond its retention.
-func (s *Service) clean(ctx context.Context) {
+// keepClean removes what is beyond its retention, until ctx ends.
+func (s *Service) keepClean(ctx context.Context) {
 	tick := time.NewTicker(cleanEvery)
 	defer tick.Stop()
 	for {
-		err := s.db.Write(ctx, func(ctx context.Context, tx bun.IDB) error {
-			return schema.Clean(ctx, tx, s.now())
-		})
-		if err != nil && ctx.Err() == nil {
-			s.log.WarnContext(ctx, "old rows were not removed", "error", err)
+		if err := s.clean(ctx); err != nil && ctx.Err() == nil {
+			s.log.WarnContext(ctx, "what is beyond its retention was not all removed", "error", err)
 		}
 		select {
 		case <-tick.C:
@@ -233,11 +255,29 @@ func (s *Service) clean(ctx context.Context) {
 	}
 }
 
+func (s *Service) clean(ctx context.Context) error {
+	now := s.now()
+	old, err := schema.ExpiredBlobs(ctx, s.db.Read(), now)
+	if err != nil {
+		return err
+	}
+	failed := s.results.Delete(ctx, old)
+	if failed != nil {
+		old = nil
+	}
+	err = s.db.Write(ctx, func(ctx context.Context, tx bun.IDB) error { return schema.Clean(ctx, tx, now, old) })
+	return errors.Join(failed, err)
+}
+
 // Drain tells every reader to come back later.
 func (s *Service) Drain() { s.drainOnce.Do(func() { close(s.draining) }) }
 
-// Wait returns when Run has, or ctx ends.
+// Wait returns when Run has, or ctx ends. It waits for no Run that was not
+// called.
 func (s *Service) Wait(ctx context.Context) {
+	if !s.begun.Load() {
+		return
+	}
 	select {
 	case <-s.ended:
 	case <-ctx.Done():

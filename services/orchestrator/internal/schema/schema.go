@@ -50,14 +50,6 @@ func NewID(prefix string) string {
 	return prefix + strings.ToLower(ulid.MustNew(ulid.Now(), entropy.MonotonicEntropy).String())
 }
 
-// Millis is t as the tables keep it; 0 for the zero time.
-func Millis(t time.Time) int64 {
-	if t.IsZero() {
-		return 0
-	}
-	return t.UnixMilli()
-}
-
 // Time is the time that the tables keep as ms; the zero time for 0.
 func Time(ms int64) time.Time {
 	if ms == 0 {

@@ -122,8 +122,9 @@ CREATE TABLE model_calls (
 
 -- A call is written before it is made. state: planned, waiting_approval,
 -- dispatching, done, denied, unknown, cancelled. run_id is empty for a call
--- without a run. result is the whole result as JSON text, or empty when it is
--- in the blob store under result_blob. model_text is what the model reads.
+-- without a run. result is the whole result as JSON text, or a preview of it
+-- when it is in the blob store under result_blob. model_text is what the model
+-- reads.
 -- Retention: with its run; a call without a run 30 days.
 CREATE TABLE tool_calls (
   id               VARCHAR(64)  NOT NULL PRIMARY KEY,
