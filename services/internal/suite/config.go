@@ -110,7 +110,7 @@ func Load(o LoadOptions) (cfg Config, warnings []string, err error) {
 	warnings, err = config.Load(&cfg, config.Sources{
 		File: o.File, FileRequired: o.FileRequired, Env: o.Env, EnvPrefix: config.DefaultEnvPrefix,
 		EnvAliases: map[string]string{"WEB_SEARCH_ADAPTER": "search.adapter"},
-		EnvIgnore:  []string{"NANOCLAW_CONFIG", "NANOCLAW_TOKEN", "NANOCLAW_SERVER"},
+		EnvIgnore:  []string{"NANOCLAW_CONFIG", "NANOCLAW_TOKEN", "NANOCLAW_SERVER", "NANOCLAW_TEST_SEED", "NANOCLAW_TEST_FULL"},
 		Flags:      o.Flags, Origins: o.Origins,
 	})
 	if err != nil {

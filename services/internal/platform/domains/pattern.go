@@ -47,7 +47,7 @@ func parsePattern(entry string) (pattern, error) {
 		return pattern{}, err
 	}
 	if _, isIP := at.host.Addr(); isIP && subsOnly {
-		return pattern{}, errors.New("is an IP address, which has no subdomains; drop the *.")
+		return pattern{}, errors.New("is an IP address, which has no subdomains; drop the leading *")
 	}
 	p := pattern{host: at.host, subsOnly: subsOnly}
 	if at.path != "/" {

@@ -36,7 +36,6 @@ type handlers struct {
 // tools apart, since its ListTools is another one.
 type tools struct {
 	toolv1.UnimplementedToolProviderServiceServer
-	unary func(ctx context.Context) error
 }
 
 func (h *handlers) Exchange(ctx context.Context, _ *orchestratorv1.ExchangeRequest) (*orchestratorv1.ExchangeResponse, error) {

@@ -161,7 +161,7 @@ func TestAFailingClosureUndoesOnlyItself(t *testing.T) {
 		after(1, func() error { return errWanted }),
 		after(2, fine),
 		after(3, func() error { panic("boom") }),
-		after(4, func() error { var m map[string]int; m["x"] = 1; return nil }),
+		after(4, func() error { return results[n:][0] }),
 		after(5, fine),
 	)
 	if err := release(); err != nil {

@@ -1,7 +1,6 @@
 package provider
 
 import (
-	"bytes"
 	"context"
 	"io"
 	"net/http"
@@ -18,7 +17,6 @@ type endless struct {
 	prefix, unit string
 	total        int64
 	off          int
-	keep         bytes.Buffer
 }
 
 func (e *endless) Read(p []byte) (int, error) {

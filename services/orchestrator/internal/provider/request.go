@@ -21,8 +21,9 @@ const emptySchema = `{"type":"object","properties":{}}`
 // rewriteBody.
 func wireRequest(req Request) openai.ChatCompletionRequest {
 	out := openai.ChatCompletionRequest{
-		Model:         modelAlias,
-		Stream:        true,
+		Model:  modelAlias,
+		Stream: true,
+		//lint:ignore SA1019 most providers know only this name; a refusal of it is answered with the new one
 		MaxTokens:     req.MaxTokens,
 		StreamOptions: &openai.StreamOptions{IncludeUsage: true},
 	}

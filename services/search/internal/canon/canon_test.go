@@ -41,8 +41,9 @@ func TestAddressesOfOnePageShareAKey(t *testing.T) {
 func FuzzKey(f *testing.F) {
 	f.Add("https://www.example.com/a/../b?x=1&utm_source=y#!/z")
 	f.Fuzz(func(t *testing.T, raw string) {
-		if Key(raw) != Key(raw) {
-			t.Fatalf("%q has two keys", raw)
+		key := Key(raw)
+		if again := Key(raw); again != key {
+			t.Fatalf("%q has the keys %q and %q", raw, key, again)
 		}
 	})
 }
