@@ -187,7 +187,7 @@ func TestAFailingClosureUndoesOnlyItself(t *testing.T) {
 	if !errors.As(results[3], &panicked) || panicked.Value != "boom" || !strings.Contains(string(panicked.Stack), "writer_test.go") {
 		t.Errorf("write 3: %v", results[3])
 	}
-	if !errors.As(results[4], &panicked) || !strings.Contains(results[4].Error(), "nil map") {
+	if !errors.As(results[4], &panicked) || !strings.Contains(results[4].Error(), "out of range") {
 		t.Errorf("write 4: %v", results[4])
 	}
 }
