@@ -7,11 +7,14 @@ import (
 	"strings"
 	"time"
 
+	"github.com/oklog/ulid/v2"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	pb "github.com/nanoclaw/nanoclaw/gen/go/nanoclaw/orchestrator/v1"
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/rpcerr"
 	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/engine"
 	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/prompt"
+	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/run"
 	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/schema"
 )
 
@@ -82,12 +85,7 @@ func steps(m schema.Message, rounds []prompt.Round) []*pb.Step {
 func wireUsage(rounds []prompt.Round) *pb.Usage {
 	u := &pb.Usage{}
 	for _, r := range rounds {
-		u.InputTokens += int32(r.Call.InputTokens)
-		u.OutputTokens += int32(r.Call.OutputTokens)
-		u.CachedTokens += int32(r.Call.CachedTokens)
-		u.ReasoningTokens += int32(r.Call.ReasoningTokens)
-		u.Estimated = u.Estimated || r.Call.UsageEstimated
-		u.ModelCalls++
+		run.AddUsage(u, r.Call)
 	}
 	return u
 }
@@ -159,10 +157,22 @@ func wireToken(t schema.Token) *pb.TokenInfo {
 	}
 }
 
-// page is the limit of a list, plus one item to see whether there are more.
+// page is how many items a list has at most.
 func page(limit *int32) int {
 	if limit == nil {
 		return defaultPage
 	}
 	return int(*limit)
+}
+
+// checkCursor refuses what is not the id of an item. The item itself may be gone.
+func checkCursor(cursor, prefix string) error {
+	if cursor == "" {
+		return nil
+	}
+	id, ok := strings.CutPrefix(cursor, prefix)
+	if _, err := ulid.ParseStrict(id); !ok || err != nil {
+		return rpcerr.InvalidArgument("cursor", "it is not the next_cursor of a page of this list")
+	}
+	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/conversation"
 	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/identity"
 	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/run"
+	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/schema"
 )
 
 // queueRetry is what a caller with a full queue is told to wait.
@@ -27,6 +28,8 @@ func conversationError(err error, conversationID, messageID string) error {
 		return rpcerr.NotFound("conversation", conversationID)
 	case errors.Is(err, run.ErrNoMessage):
 		return rpcerr.NotFound("message", messageID)
+	case errors.Is(err, run.ErrNotFound):
+		return rpcerr.New(codes.NotFound, "NOT_FOUND", "The run that this Idempotency-Key stands for was deleted. Use a new key for a new request.")
 	case errors.Is(err, run.ErrTooMany):
 		return rpcerr.New(codes.ResourceExhausted, "TOO_MANY_RUNS", "Too many of your runs are waiting. Let some end first.").WithRetry(queueRetry)
 	}
@@ -57,6 +60,28 @@ func tokenError(err error, id string) error {
 		return rpcerr.NotFound("token", id)
 	case errors.Is(err, identity.ErrTooMany):
 		return rpcerr.New(codes.ResourceExhausted, "TOO_MANY_TOKENS", "You have as many tokens as one can have. Delete some first.")
+	}
+	return err
+}
+
+// failed is the error of a run that failed.
+func failed(r schema.Run) error {
+	code := codes.Unavailable
+	switch r.ErrorCode {
+	case 409:
+		code = codes.FailedPrecondition
+	case 413, 422:
+		code = codes.InvalidArgument
+	case 429:
+		code = codes.ResourceExhausted
+	case 500:
+		code = codes.Internal
+	case 504:
+		code = codes.DeadlineExceeded
+	}
+	err := rpcerr.New(code, r.ErrorReason, "%s", r.ErrorMessage).WithMeta("run_id", r.ID)
+	if r.ErrorRetryable && (code == codes.Unavailable || code == codes.ResourceExhausted) {
+		err = err.WithRetry(queueRetry)
 	}
 	return err
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/auth"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/rpcerr"
 	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/identity"
+	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/schema"
 )
 
 // Identity serves IdentityService.
@@ -49,6 +50,9 @@ func (s *Identity) CreateToken(ctx context.Context, req *pb.CreateTokenRequest) 
 func (s *Identity) ListTokens(ctx context.Context, req *pb.ListTokensRequest) (*pb.ListTokensResponse, error) {
 	p, err := auth.RequireUser(ctx)
 	if err != nil {
+		return nil, err
+	}
+	if err := checkCursor(req.Cursor, schema.TokenPrefix); err != nil {
 		return nil, err
 	}
 	limit := page(req.Limit)

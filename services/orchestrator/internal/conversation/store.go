@@ -101,23 +101,27 @@ func (s *Store) Update(ctx context.Context, userID, id string, ch Changes) (sche
 	return c, nil
 }
 
-// Delete removes a conversation of the user and all that is below it. It
-// returns the blob keys of results that are to be removed with it. What was
-// used stays in the ledger.
-func (s *Store) Delete(ctx context.Context, userID, id string) (blobs []string, err error) {
-	err = s.DB.Write(ctx, func(ctx context.Context, tx bun.IDB) error {
-		blobs = nil
+// Blobs are the blob keys of the results below a conversation. The conversation
+// must be known to be the user's.
+func (s *Store) Blobs(ctx context.Context, id string) (keys []string, err error) {
+	err = s.DB.Read().NewSelect().Model((*schema.ToolCall)(nil)).Column("result_blob").
+		Where("conversation_id = ? AND result_blob <> ''", id).Scan(ctx, &keys)
+	if err != nil {
+		return nil, fmt.Errorf("list results of conversation %s: %w", id, err)
+	}
+	return keys, nil
+}
+
+// Delete removes a conversation of the user and all that is below it in the
+// database. What was used stays in the ledger.
+func (s *Store) Delete(ctx context.Context, userID, id string) error {
+	err := s.DB.Write(ctx, func(ctx context.Context, tx bun.IDB) error {
 		res, err := tx.NewDelete().Model((*schema.Conversation)(nil)).Where("id = ? AND user_id = ?", id, userID).Exec(ctx)
 		if err != nil {
 			return err
 		}
 		if n, err := res.RowsAffected(); err != nil || n == 0 {
 			return errors.Join(ErrNotFound, err)
-		}
-		err = tx.NewSelect().Model((*schema.ToolCall)(nil)).Column("result_blob").
-			Where("conversation_id = ? AND result_blob <> ''", id).Scan(ctx, &blobs)
-		if err != nil {
-			return err
 		}
 		const ofRuns = "run_id IN (SELECT id FROM runs WHERE conversation_id = ?)"
 		for _, d := range []*bun.DeleteQuery{
@@ -135,9 +139,9 @@ func (s *Store) Delete(ctx context.Context, userID, id string) (blobs []string, 
 		return nil
 	})
 	if err != nil && !errors.Is(err, ErrNotFound) {
-		return nil, fmt.Errorf("delete conversation %s: %w", id, err)
+		return fmt.Errorf("delete conversation %s: %w", id, err)
 	}
-	return blobs, err
+	return err
 }
 
 // Branch reads the messages from the root to the leaf, oldest first. The

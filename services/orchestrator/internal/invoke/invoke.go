@@ -4,8 +4,11 @@
 package invoke
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -55,7 +58,8 @@ func (v *Invoker) Do(ctx context.Context, p auth.Principal, req Request) (schema
 	}
 	if d.Tool.Sink != "read" && req.Key.Key == "" {
 		return schema.ToolCall{}, rpcerr.New(codes.InvalidArgument, "IDEMPOTENCY_KEY_REQUIRED",
-			"%s has an effect (%s). Send an Idempotency-Key header, so that a repeated request has it once.", d.Tool.Name, d.Tool.Sink)
+			"%s has an effect (%s). Send an Idempotency-Key header, so that a repeated request has it once.", d.Tool.Name, d.Tool.Sink).
+			WithField("Idempotency-Key", "it is missing")
 	}
 	c := schema.ToolCall{
 		ID: schema.NewID(schema.ToolCallPrefix), UserID: p.UserID, Name: d.Tool.Name, Arguments: string(d.Canonical),
@@ -70,9 +74,17 @@ func (v *Invoker) Do(ctx context.Context, p auth.Principal, req Request) (schema
 		return c, err
 	}
 	if attached {
+		ctx, cancel := context.WithTimeout(ctx, d.Tool.Timeout+writeTime)
+		defer cancel()
 		return v.wait(ctx, c)
 	}
-	return c, v.call(ctx, d, &c)
+	if req.Key.Key != "" {
+		// Whoever sends the request again gets this call's result, so that it
+		// goes on when its caller leaves.
+		ctx = context.WithoutCancel(ctx)
+	}
+	err = v.call(ctx, d, &c)
+	return c, err
 }
 
 // refused is the error for a call that the gate does not let pass.
@@ -92,7 +104,22 @@ func refused(d gate.Decision, req Request) error {
 	if d.Reason == gate.ReasonUnknownTool {
 		return rpcerr.New(codes.NotFound, d.Reason, "%s", d.Message)
 	}
-	return rpcerr.New(codes.InvalidArgument, d.Reason, "%s", d.Message).WithField("arguments", d.Message)
+	return rpcerr.New(codes.InvalidArgument, d.Reason, "%s", d.Message).WithField("arguments"+path(d.Pointer), d.Message)
+}
+
+// path writes a JSON pointer as callers name fields: /urls/3 is .urls[3].
+func path(pointer string) string {
+	var b strings.Builder
+	for part := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
+		switch _, err := strconv.ParseUint(part, 10, 32); {
+		case part == "":
+		case err == nil:
+			b.WriteString("[" + part + "]")
+		default:
+			b.WriteString("." + strings.NewReplacer("~1", "/", "~0", "~").Replace(part))
+		}
+	}
+	return b.String()
 }
 
 // call makes the call. The result is stored also when the caller has left.
@@ -100,7 +127,7 @@ func (v *Invoker) call(ctx context.Context, d gate.Decision, c *schema.ToolCall)
 	out := dispatch.Do(ctx, dispatch.Call{
 		ID: c.ID, Tool: d.Tool, Canonical: d.Canonical, EffectKey: c.EffectKey, Attempt: 1,
 	}, nil)
-	c.TraceID = out.TraceID
+	c.TraceID = cmp.Or(out.TraceID, c.TraceID)
 	state := schema.CallDone
 	switch {
 	case out.Unknown:
@@ -110,10 +137,16 @@ func (v *Invoker) call(ctx context.Context, d gate.Decision, c *schema.ToolCall)
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTime)
 	defer cancel()
-	if err := engine.Settle(ctx, v.Results, c, d.Tool, state, out, result.Limit(d.Tool.Kind, 0, 1), v.Now()); err != nil {
-		return err
+	settle := func() error {
+		return engine.Settle(ctx, v.Results, c, d.Tool, state, out, result.Limit(d.Tool.Kind, 0, 1), v.Now())
 	}
-	return v.Runs.EndInvoke(ctx, c)
+	failed := settle()
+	if failed != nil { // the call has ended nevertheless
+		out.IsError, out.Reason = true, "RESULT_NOT_STORED"
+		out.Content = result.Failure(out.Reason, "The call was made, but its result could not be stored.", false)
+		failed = errors.Join(failed, settle())
+	}
+	return errors.Join(failed, v.Runs.EndInvoke(ctx, c))
 }
 
 // wait is for a request that came twice: it gets the outcome of the first.
@@ -135,4 +168,4 @@ func (v *Invoker) wait(ctx context.Context, c schema.ToolCall) (schema.ToolCall,
 }
 
 // Route names the route of a tool for idempotency keys.
-func Route(tool string) string { return "invoke/" + strings.ToLower(tool) }
+func Route(tool string) string { return "invoke/" + tool }
