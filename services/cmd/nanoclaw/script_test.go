@@ -56,6 +56,7 @@ func setUp(env *testscript.Env) error {
 		"SITE="+site.URL, "SITE_ADDR="+site.Listener.Addr().String(), "GRPC_ADDR="+grpcAddr,
 		"NO_COLOR=1", "NANOCLAW_CONFIG=config.yml", "NANOCLAW_GRPC_ADDR="+grpcAddr,
 		"NANOCLAW_HTTP_ADDR=127.0.0.1:0", "NANOCLAW_ADMIN_ADDR=127.0.0.1:0",
+		"GORACE=atexit_sleep_ms=0", // else every process sleeps a second at its end
 	)
 	config := filepath.Join(env.WorkDir, "config.yml")
 	if _, err := os.Stat(config); errors.Is(err, fs.ErrNotExist) {
