@@ -464,7 +464,7 @@ func TestADeletedConversationEndsItsRunWithoutATrace(t *testing.T) {
 		e := w.engine("a")
 		r := e.ask("")
 		synctest.Wait()
-		if _, err := w.convs.Delete(t.Context(), "ann", r.ConversationID); err != nil {
+		if err := w.convs.Delete(t.Context(), "ann", r.ConversationID); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(run.RenewEvery + time.Second)

@@ -294,10 +294,16 @@ type engine struct {
 // engine starts an owner with a database handle of its own.
 func (w *world) engine(name string) *engine {
 	w.t.Helper()
+	return w.engineAt(name, time.Now)
+}
+
+// engineAt starts an owner with a clock of its own.
+func (w *world) engineAt(name string, now func() time.Time) *engine {
+	w.t.Helper()
 	e := &engine{w: w, db: w.open()}
 	e.Engine = New(w.cfg, Deps{
-		Runs: &run.Store{DB: e.db, Now: time.Now}, Conversations: &conversation.Store{DB: e.db, Now: time.Now},
-		Results: w.results, Hub: &live.Hub{}, Tools: w.tools, Models: e, Owner: run.Owner{ID: "own_" + name}, Log: quiet(), Now: time.Now,
+		Runs: &run.Store{DB: e.db, Now: now}, Conversations: &conversation.Store{DB: e.db, Now: time.Now},
+		Results: w.results, Hub: &live.Hub{}, Tools: w.tools, Models: e, Owner: run.Owner{ID: "own_" + name}, Log: quiet(), Now: now,
 	})
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})

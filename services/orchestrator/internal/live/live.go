@@ -98,6 +98,7 @@ type Run struct {
 	// The text of the round being written, by kind. A builder only grows, so
 	// pieces of it are sent without being copied.
 	round            int
+	writing          int // counts texts begun: a round that is written anew is another
 	thinking, answer strings.Builder
 
 	// What is shown beside the text. Only the newest of each counts; version
@@ -141,6 +142,7 @@ func (r *Run) begin(round int) {
 }
 
 func (r *Run) clearRound() {
+	r.writing++
 	r.thinking.Reset()
 	r.answer.Reset()
 	r.args = nil
@@ -202,9 +204,6 @@ func (r *Run) Publish(events []*pb.RunEvent) {
 			r.settle(answer, e, v.Message)
 		case *pb.RunEvent_RoundRestarted:
 			r.clearRound()
-			for reader := range r.readers {
-				reader.restart(int(v.RoundRestarted.Round))
-			}
 		case *pb.RunEvent_ToolResult:
 			r.dropProgress(v.ToolResult)
 		case *pb.RunEvent_Usage: // always logged with a round's text

@@ -19,7 +19,7 @@ type Reader struct {
 
 	// All below is guarded by run.mu.
 	seq     int
-	round   int              // round that the offsets are of
+	writing int              // text that the offsets are of
 	offset  [2]int           // bytes taken, by kind of text
 	spared  map[int]struct{} // seqs ahead whose text was taken live
 	version int              // of what was seen beside the text
@@ -93,8 +93,8 @@ func (rd *Reader) Next() ([]*pb.RunEvent, error) {
 // living adds what is new in the round being written. The caller holds mu.
 func (rd *Reader) living(out []*pb.RunEvent) []*pb.RunEvent {
 	r := rd.run
-	if r.round != rd.round {
-		rd.round, rd.offset = r.round, [2]int{}
+	if rd.writing != r.writing {
+		rd.writing, rd.offset = r.writing, [2]int{}
 	}
 	if e := rd.piece(thinking, &r.thinking); e != nil {
 		out = append(out, e)
@@ -131,7 +131,7 @@ func (rd *Reader) piece(kind int, text *strings.Builder) *pb.RunEvent {
 		piece    pb.TextPiece
 	}
 	m := &made
-	m.piece.Content, m.piece.Round, m.piece.Offset = text.String()[from:], int32(rd.round), int32(from)
+	m.piece.Content, m.piece.Round, m.piece.Offset = text.String()[from:], int32(rd.run.round), int32(from)
 	if kind == thinking {
 		m.thinking.Thinking = &m.piece
 		m.event.Event = &m.thinking
@@ -144,13 +144,5 @@ func (rd *Reader) piece(kind int, text *strings.Builder) *pb.RunEvent {
 
 // took reports whether the reader took all of a text live. The caller holds mu.
 func (rd *Reader) took(kind int, logged *pb.TextPiece) bool {
-	return rd.round == int(logged.Round) && rd.offset[kind] == len(logged.Content)
-}
-
-// restart forgets what was taken of a round that is written anew. The caller
-// holds mu.
-func (rd *Reader) restart(round int) {
-	if rd.round == round {
-		rd.round, rd.offset = 0, [2]int{}
-	}
+	return rd.writing == rd.run.writing && rd.offset[kind] == len(logged.Content)
 }

@@ -86,7 +86,7 @@ func TestALostLeaseWritesNothing(t *testing.T) {
 		},
 		"the run has ended": func(w *world, st Started) { w.finish(st) },
 		"the conversation was deleted": func(w *world, st Started) {
-			if _, err := w.conversations.Delete(ctx, st.Run.UserID, st.Run.ConversationID); err != nil {
+			if err := w.conversations.Delete(ctx, st.Run.UserID, st.Run.ConversationID); err != nil {
 				w.t.Fatal(err)
 			}
 		},

@@ -133,7 +133,7 @@ func TestRenewalProlongsAndTells(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.finish(ended)
-	if _, err := w.conversations.Delete(ctx, "e", deleted.Run.ConversationID); err != nil {
+	if err := w.conversations.Delete(ctx, "e", deleted.Run.ConversationID); err != nil {
 		t.Fatal(err)
 	}
 	told, err := w.Renew(ctx, []Lease{kept.Lease, taken.Lease, cancelled.Lease, ended.Lease, deleted.Lease})

@@ -353,7 +353,7 @@ func TestARunThatIsDeletedEndsItsWatches(t *testing.T) {
 			conversations := &conversation.Store{DB: w.Runs.DB, Now: time.Now}
 			if behind {
 				w.live = w.Hub.Open(w.id(), 2)
-				if _, err := conversations.Delete(ctx, "ann", w.st.Run.ConversationID); err != nil {
+				if err := conversations.Delete(ctx, "ann", w.st.Run.ConversationID); err != nil {
 					t.Fatal(err)
 				}
 				err := w.Follow(ctx, "ann", w.id(), 0, func(*pb.RunEvent) error { return nil })
@@ -364,7 +364,7 @@ func TestARunThatIsDeletedEndsItsWatches(t *testing.T) {
 			}
 			s := w.watch(0)
 			s.want("1 run_started", "2 notice")
-			if _, err := conversations.Delete(ctx, "ann", w.st.Run.ConversationID); err != nil {
+			if err := conversations.Delete(ctx, "ann", w.st.Run.ConversationID); err != nil {
 				t.Fatal(err)
 			}
 			w.Hub.Close(w.live) // its owner was fenced
