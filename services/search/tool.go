@@ -90,6 +90,22 @@ func (s *Service) refine(schema *jsonschema.Schema) {
 	count.Default = json.RawMessage(fmt.Sprint(s.cfg.MaxResults))
 }
 
+// toolMiss is the result of a search that an engine blocked, or answered with
+// what cannot be read.
+type toolMiss struct {
+	Success  bool         `json:"success"`
+	Outcome  outcome.Code `json:"outcome"`
+	Results  []toolResult `json:"results"`
+	Error    toolError    `json:"error"`
+	Markdown string       `json:"markdown"`
+}
+
+type toolError struct {
+	Reason    string `json:"reason"`
+	Message   string `json:"message"`
+	Retryable bool   `json:"retryable"`
+}
+
 // webSearch runs the tool. What an engine or the caller's limit refuses is a
 // result that the model can act on; only a missing identity is a status.
 func (s *Service) webSearch(ctx context.Context, call *toolkit.Call, in toolInput) (toolkit.Result, error) {
@@ -122,7 +138,24 @@ func toolFailure(err error) (toolkit.Result, error) {
 	if wait, ok := rpcerr.RetryDelay(refusal); ok {
 		message += fmt.Sprintf(" Wait about %d seconds.", int(wait/time.Second)+1)
 	}
+	if code := outcome.Code(refusal.Reason()); missed(code) {
+		return toolkit.JSON(toolMiss{
+			Outcome: code, Results: []toolResult{}, Markdown: message,
+			Error: toolError{refusal.Reason(), message, retryable(refusal)},
+		}), nil
+	}
 	return toolkit.Fail(refusal.Reason(), message, retryable(refusal)), nil
+}
+
+// missed reports whether the tool worked and the engine did not: it blocked, or
+// sent what is no answer. Other words may well be answered, so this is no
+// failure of the tool, whose failures in a row end a run.
+func missed(c outcome.Code) bool {
+	switch c {
+	case outcome.Challenge, outcome.DecoySuspected, outcome.JSShell, outcome.LayoutUnrecognised:
+		return true
+	}
+	return false
 }
 
 func retryable(err *rpcerr.Error) bool {

@@ -129,12 +129,16 @@ func TestFailuresAreWordsForTheModel(t *testing.T) {
 		args      string
 		reason    outcome.Code
 		retryable bool
+		miss      bool // the tool did not fail, the engine did not answer
 	}{
-		{"blocked", 200, challengePage, `{"query":"tea"}`, outcome.Challenge, true},
-		{"a new layout", 200, `<p>tea`, `{"query":"tea"}`, outcome.LayoutUnrecognised, true},
-		{"too many", 429, "", `{"query":"tea"}`, outcome.RateLimited, true},
-		{"a refused key", 401, "", `{"query":"tea"}`, outcome.AuthFailed, false},
-		{"both domain lists", 200, "", `{"query":"tea","allowed_domains":["a.com"],"blocked_domains":["b.com"]}`, "INVALID_ARGUMENT", false},
+		{"blocked", 200, challengePage, `{"query":"tea"}`, outcome.Challenge, true, true},
+		{"forbidden", 403, "no", `{"query":"tea"}`, outcome.Challenge, true, true},
+		{"a new layout", 200, `<p>tea`, `{"query":"tea"}`, outcome.LayoutUnrecognised, true, true},
+		{"rows of other queries", 200, bingPage("running shoes", "https://a.example/", "https://b.example/", "https://c.example/"), `{"query":"tea"}`, outcome.DecoySuspected, true, true},
+		{"too many", 429, "", `{"query":"tea"}`, outcome.RateLimited, true, false},
+		{"a refused key", 401, "", `{"query":"tea"}`, outcome.AuthFailed, false, false},
+		{"a broken engine", 500, "", `{"query":"tea"}`, outcome.Upstream5xx, true, false},
+		{"both domain lists", 200, "", `{"query":"tea","allowed_domains":["a.com"],"blocked_domains":["b.com"]}`, "INVALID_ARGUMENT", false, false},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -144,8 +148,11 @@ func TestFailuresAreWordsForTheModel(t *testing.T) {
 			})
 			out := call(t, provider(t, s), c.args)
 			var got struct {
-				Success bool
-				Error   struct {
+				Success  *bool
+				Outcome  string
+				Markdown string
+				Results  []any
+				Error    struct {
 					Reason, Message string
 					Retryable       bool
 				}
@@ -153,8 +160,11 @@ func TestFailuresAreWordsForTheModel(t *testing.T) {
 			if err := json.Unmarshal([]byte(out.ContentJSON), &got); err != nil {
 				t.Fatal(err)
 			}
-			if !out.IsError || got.Success || got.Error.Reason != string(c.reason) || got.Error.Retryable != c.retryable {
+			if out.IsError == c.miss || got.Success == nil || *got.Success || got.Error.Reason != string(c.reason) || got.Error.Retryable != c.retryable {
 				t.Errorf("error %t: %s", out.IsError, out.ContentJSON)
+			}
+			if c.miss && (got.Outcome != string(c.reason) || got.Markdown != got.Error.Message || got.Results == nil) {
+				t.Errorf("a miss is %s", out.ContentJSON)
 			}
 			if strings.Contains(got.Error.Message, outcome.EmptyVerified.Words()) {
 				t.Errorf("reads like an empty answer: %s", got.Error.Message)
