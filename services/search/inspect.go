@@ -31,10 +31,10 @@ type InspectInput struct {
 // page could not be had.
 type InspectOutput struct {
 	ID           string          `json:"id"`
-	Outcome      string          `json:"outcome,omitempty"`
+	Outcome      string          `json:"outcome"`
 	Detail       string          `json:"detail,omitempty"`
-	AlteredQuery string          `json:"altered_query,omitempty"`
-	Results      []InspectResult `json:"results,omitempty"`
+	AlteredQuery string          `json:"altered_query"`
+	Results      []InspectResult `json:"results"`
 	Error        string          `json:"error,omitempty"`
 }
 
@@ -53,7 +53,7 @@ type InspectResult struct {
 func InspectResults(in InspectInput) InspectOutput {
 	raw, err := in.page()
 	if err != nil {
-		return InspectOutput{ID: in.ID, Error: err.Error()}
+		return InspectOutput{ID: in.ID, Results: []InspectResult{}, Error: err.Error()}
 	}
 	header := http.Header{}
 	for k, v := range in.Headers {
@@ -65,7 +65,7 @@ func InspectResults(in InspectInput) InspectOutput {
 		Body:   transport.UTF8(raw, header.Get("Content-Type")),
 	}
 	p, o := interpret(parserOf(in.Provider), resp, in.Query)
-	out := InspectOutput{ID: in.ID, Outcome: string(o.Code), Detail: o.Detail, AlteredQuery: p.AlteredQuery}
+	out := InspectOutput{ID: in.ID, Outcome: string(o.Code), Detail: o.Detail, AlteredQuery: p.AlteredQuery, Results: []InspectResult{}}
 	for _, r := range p.Results {
 		out.Results = append(out.Results, InspectResult{r.Title, r.URL, r.Snippet, r.PublishedAt})
 	}

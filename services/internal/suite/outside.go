@@ -2,12 +2,14 @@ package suite
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
 	"net/http/pprof"
 	"net/url"
 	"strings"
+	"syscall"
 
 	"google.golang.org/grpc"
 
@@ -49,8 +51,9 @@ func (s *Suite) listen() error {
 }
 
 func listenError(key, addr string, err error) error {
-	if strings.Contains(err.Error(), "address already in use") {
-		return fmt.Errorf("%s: %s is in use by another program; stop it, or choose another address with %s", key, addr, key)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		flag := "--" + strings.ReplaceAll(key, ".", "-")
+		return fmt.Errorf("%s: %s is in use by another program; stop it, or choose another address with %s: %w", key, addr, flag, syscall.EADDRINUSE)
 	}
 	return fmt.Errorf("%s: cannot listen on %s: %w", key, addr, err)
 }
