@@ -27,15 +27,13 @@ type InspectInput struct {
 	Path string `json:"path"`
 }
 
-// InspectOutput is what the service makes of it. Error is set alone, when the
-// page could not be had.
+// InspectOutput is what the service makes of it.
 type InspectOutput struct {
 	ID           string          `json:"id"`
 	Outcome      string          `json:"outcome"`
 	Detail       string          `json:"detail,omitempty"`
 	AlteredQuery string          `json:"altered_query"`
 	Results      []InspectResult `json:"results"`
-	Error        string          `json:"error,omitempty"`
 }
 
 // InspectResult is one result on the page.
@@ -49,11 +47,11 @@ type InspectResult struct {
 // InspectResults reads a captured answer with the very functions that Search
 // uses: decoding, the adapter, the guard against rows of other queries. It uses
 // no network. Ages ("3 days ago") stay unread, since nobody knows when the page
-// was captured.
-func InspectResults(in InspectInput) InspectOutput {
+// was captured. The error says why the page could not be had.
+func InspectResults(in InspectInput) (InspectOutput, error) {
 	raw, err := in.page()
 	if err != nil {
-		return InspectOutput{ID: in.ID, Results: []InspectResult{}, Error: err.Error()}
+		return InspectOutput{}, err
 	}
 	header := http.Header{}
 	for k, v := range in.Headers {
@@ -69,7 +67,7 @@ func InspectResults(in InspectInput) InspectOutput {
 	for _, r := range p.Results {
 		out.Results = append(out.Results, InspectResult{r.Title, r.URL, r.Snippet, r.PublishedAt})
 	}
-	return out
+	return out, nil
 }
 
 func (in InspectInput) page() ([]byte, error) {

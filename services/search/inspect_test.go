@@ -32,8 +32,8 @@ func TestInspectSeesWhatSearchSees(t *testing.T) {
 			if err != nil {
 				searched = &searchv1.SearchResponse{Outcome: rpcerr.Reason(err)}
 			}
-			seen := InspectResults(InspectInput{ID: "1", Provider: "bing", Query: c.query, Body: c.page})
-			if seen.ID != "1" || seen.Error != "" || seen.Outcome != searched.Outcome || seen.AlteredQuery != searched.AlteredQuery || len(seen.Results) != len(searched.Results) {
+			seen, err := InspectResults(InspectInput{ID: "1", Provider: "bing", Query: c.query, Body: c.page})
+			if err != nil || seen.ID != "1" || seen.Outcome != searched.Outcome || seen.AlteredQuery != searched.AlteredQuery || len(seen.Results) != len(searched.Results) {
 				t.Fatalf("inspect sees %+v, search %v", seen, searched)
 			}
 			for i, r := range searched.Results {
@@ -54,19 +54,19 @@ func TestInspectReadsFilesInTheirEncoding(t *testing.T) {
 	if err := os.WriteFile(file, []byte(page), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	got := InspectResults(InspectInput{Provider: "bing", Query: "龙井茶", Path: file})
-	if got.Outcome != "OK" || len(got.Results) != 1 || got.Results[0].Title != "龙井茶产地 1" {
+	got, err := InspectResults(InspectInput{Provider: "bing", Query: "龙井茶", Path: file})
+	if err != nil || got.Outcome != "OK" || len(got.Results) != 1 || got.Results[0].Title != "龙井茶产地 1" {
 		t.Errorf("got %+v", got)
 	}
-	if got := InspectResults(InspectInput{ID: "x", Path: file + ".absent"}); got.ID != "x" || got.Error == "" || got.Outcome != "" {
+	if got, err := InspectResults(InspectInput{ID: "x", Path: file + ".absent"}); err == nil || got.Outcome != "" {
 		t.Errorf("an absent file gives %+v", got)
 	}
 }
 
 func TestWithoutAnAdapterNoPageIsCalledEmpty(t *testing.T) {
 	for _, c := range adaptertest.Corpus(t) {
-		got := InspectResults(InspectInput{Provider: "generic", Query: "tea", Status: c.Status, Body: string(c.Body)})
-		if got.Outcome == "EMPTY_VERIFIED" || got.Outcome == "" || len(got.Results) > 0 {
+		got, err := InspectResults(InspectInput{Provider: "generic", Query: "tea", Status: c.Status, Body: string(c.Body)})
+		if err != nil || got.Outcome == "EMPTY_VERIFIED" || got.Outcome == "" || len(got.Results) > 0 {
 			t.Errorf("%s gives %+v", c.File, got)
 		}
 	}

@@ -82,5 +82,5 @@ func inspectResults(line []byte) (any, error) {
 	case has.Path == nil && has.Body == nil:
 		return nil, errors.New("one of path and body is needed")
 	}
-	return search.InspectResults(in), nil
+	return search.InspectResults(in)
 }
