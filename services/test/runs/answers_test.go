@@ -233,7 +233,8 @@ func TestAMessageIsSentTwiceUnderOneKey(t *testing.T) {
 
 func TestASlowReaderHoldsNobodyUp(t *testing.T) {
 	t.Parallel()
-	const line, lines = "0123456789abcdef, and so on, 爪\n", 200_000 // over 6 MB
+	const line = "0123456789abcdef, and so on, 爪\n"
+	lines := sample(60_000, 200_000) // 2 MB, or more than 6
 	w := world.New(t, fmt.Sprintf("chunk: 65536\nturns:\n  - replies:\n      - steps: [{text: %q}]\n", strings.Repeat(line, lines)))
 	c := world.ClientOf(w.Start(t))
 	id := c.Conversation(t)

@@ -47,9 +47,12 @@ var buildDir = sync.OnceValue(func() string {
 })
 
 var build = sync.OnceValue(func() error {
-	cmd := exec.Command("go", "build", "-o", buildDir()+string(filepath.Separator),
+	// As make build does it, so that what is compiled already is not compiled
+	// again for the race detector of these tests.
+	cmd := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", buildDir()+string(filepath.Separator),
 		"github.com/nanoclaw/nanoclaw/services/cmd/nanoclaw",
 		"github.com/nanoclaw/nanoclaw/services/toolkit/examples/provider")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("%w: %s", err, out)
 	}

@@ -116,7 +116,7 @@ func TestBadRequestsAreExplainedAndChangeNothing(t *testing.T) {
 		{name: "a compressed body", path: messages, body: `{"content":"hi"}`, headers: []string{"Content-Encoding", "gzip"}, status: 415, reason: "UNSUPPORTED_MEDIA_TYPE"},
 		{name: "a body over the limit", path: messages, body: `{"content":"` + strings.Repeat("x", 1<<20) + `"}`, status: 413, reason: "BODY_TOO_LARGE"},
 		{name: "an unknown tool", path: "/api/tools/teleport/invoke", body: `{"arguments":{}}`, status: 404, reason: "UNKNOWN_TOOL"},
-		{name: "wrong arguments of a tool", path: "/api/tools/web_search/invoke", body: `{"arguments":{"query":7}}`, headers: []string{"Idempotency-Key", "wrong"}, status: 400, reason: "BAD_ARGUMENTS", field: "arguments", words: "query"},
+		{name: "wrong arguments of a tool", path: "/api/tools/web_search/invoke", body: `{"arguments":{"query":7}}`, headers: []string{"Idempotency-Key", "wrong"}, status: 400, reason: "BAD_ARGUMENTS", field: "arguments.query", words: "query"},
 		{name: "a route that is none", method: "GET", path: "/api/nothing", status: 404},
 		{name: "a method that is none", method: "PUT", path: messages, body: `{}`, status: 405},
 	}

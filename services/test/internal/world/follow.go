@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"strconv"
 	"testing"
 )
@@ -81,8 +82,16 @@ func (c *Client) Replay(t testing.TB, runID string) *Transcript {
 	return run
 }
 
-// Messages is the active branch of a conversation.
+// Messages is the active branch of a conversation, all pages of it.
 func (c *Client) Messages(t testing.TB, conversation string) []map[string]any {
 	t.Helper()
-	return objects(c.Data(t, "GET", "/api/conversations/"+conversation+"/messages?limit=100", nil)["items"])
+	var all []map[string]any
+	for cursor := ""; ; {
+		page := c.Data(t, "GET", "/api/conversations/"+conversation+"/messages?limit=100&cursor="+url.QueryEscape(cursor), nil)
+		all = append(all, objects(page["items"])...)
+		if page["has_more"] != true {
+			return all
+		}
+		cursor, _ = page["next_cursor"].(string)
+	}
 }
