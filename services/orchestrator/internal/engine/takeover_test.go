@@ -231,8 +231,11 @@ func TestACallThatGoesOnIsAttachedToByTheNextOwner(t *testing.T) {
 						case <-ctx.Done():
 							return toolkit.Result{}, ctx.Err()
 						}
-					}})
-				w.script = []reply{call("job"), say("Done.")}
+					}}, tool{name: "short", run: func(context.Context, *toolkit.Call, arguments) (toolkit.Result, error) {
+					time.Sleep(2 * time.Second) // its result is what tells an owner first that the lease is lost
+					return text("x"), nil
+				}})
+				w.script = []reply{call("job", "short"), say("Done.")}
 				first := w.engine("a")
 				r := first.ask("")
 				time.Sleep(time.Second)
@@ -380,18 +383,71 @@ func TestACancelReachesTheOwnerInAnotherProcess(t *testing.T) {
 }
 
 func TestACancelOutlivesTheOwner(t *testing.T) {
+	for _, tc := range []struct {
+		name string
+		die  func(d *dead)
+		log  string
+	}{
+		{"that died in a model call", func(*dead) {}, "run_started round_restarted done"},
+		{"that died between its calls", func(d *dead) {
+			calls := d.plan(`echo {"text":"a"}`, `echo {"text":"b"}`)
+			d.result(&calls[1], false)
+		}, "run_started tool_call tool_result done"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			in(t, func(t *testing.T) {
+				w := newWorld(t, echo)
+				d := w.dead()
+				tc.die(d)
+				if _, err := w.runs.RequestCancel(t.Context(), "ann", d.st.Run.ID, run.Owner{}); err != nil {
+					t.Fatal(err)
+				}
+				r := w.recovered("b").ended(d.st.Run)
+				if outcome(r) != "cancelled cancelled" || w.log(r) != tc.log || len(w.requests) != 0 {
+					t.Errorf("%s: %s", outcome(r), w.log(r))
+				}
+			})
+		})
+	}
+}
+
+func TestATakeoverGivesARunNoMoreTime(t *testing.T) {
 	in(t, func(t *testing.T) {
-		w := newWorld(t, echo)
+		w := newWorld(t)
+		w.script = []reply{hang("x ")}
+		begun := time.Now()
 		d := w.dead()
-		calls := d.plan(`echo {"text":"a"}`, `echo {"text":"b"}`)
-		d.result(&calls[1], false)
-		if _, err := w.runs.RequestCancel(t.Context(), "ann", d.st.Run.ID, run.Owner{}); err != nil {
-			t.Fatal(err)
+		time.Sleep(w.cfg.RunTimeout - time.Minute)
+		if r := w.recovered("b").ended(d.st.Run); outcome(r) != "failed RUN_TIMEOUT" {
+			t.Errorf("outcome = %s", outcome(r))
 		}
-		e := w.recovered("b")
-		r := e.ended(d.st.Run)
-		if outcome(r) != "cancelled cancelled" || w.log(r) != "run_started tool_call tool_result done" || len(w.requests) != 0 {
-			t.Errorf("%s: %s", outcome(r), w.log(r))
+		if took := time.Since(begun); took > w.cfg.RunTimeout+time.Second {
+			t.Errorf("the run had %s", took)
+		}
+	})
+}
+
+func TestAResultThatIsThereIsStoredAlsoWhenTheRunIsToStop(t *testing.T) {
+	in(t, func(t *testing.T) {
+		var answered atomic.Bool
+		w := newWorld(t, tool{name: "send", effect: toolkit.EffectOpaque, run: func(context.Context, *toolkit.Call, arguments) (toolkit.Result, error) {
+			answered.Store(true)
+			return text("sent"), nil
+		}})
+		w.script = []reply{call("send")}
+		var armed atomic.Pointer[engine]
+		e := w.engineAt("a", func() time.Time {
+			if e := armed.Load(); e != nil && answered.Load() {
+				for _, j := range e.jobs() {
+					j.cancel(errCancelled) // between the result and its commit
+				}
+			}
+			return time.Now()
+		})
+		armed.Store(e)
+		r := e.finish()
+		if c := w.toolCalls(r)[0]; outcome(r) != "cancelled cancelled" || c.State != schema.CallDone || !strings.Contains(c.Result, "sent") {
+			t.Errorf("%s, call = %+v", outcome(r), c)
 		}
 	})
 }

@@ -65,6 +65,7 @@ type reply func(ctx context.Context, req provider.Request, yield func(provider.D
 type world struct {
 	t       testing.TB
 	dir     string
+	sync    store.Synchronous
 	db      *store.DB
 	runs    *run.Store
 	convs   *conversation.Store
@@ -79,7 +80,12 @@ type world struct {
 
 func newWorld(t testing.TB, tools ...tool) *world {
 	t.Helper()
-	w := &world{t: t, dir: t.TempDir(), cfg: DefaultConfig()}
+	return newWorldOn(t, store.SyncNormal, tools...)
+}
+
+func newWorldOn(t testing.TB, sync store.Synchronous, tools ...tool) *world {
+	t.Helper()
+	w := &world{t: t, dir: t.TempDir(), sync: sync, cfg: DefaultConfig()}
 	w.db = w.open()
 	w.runs = &run.Store{DB: w.db, Now: time.Now}
 	w.convs = &conversation.Store{DB: w.db, Now: time.Now}
@@ -95,7 +101,7 @@ func newWorld(t testing.TB, tools ...tool) *world {
 
 func (w *world) open() *store.DB {
 	w.t.Helper()
-	db, err := store.Open(w.t.Context(), store.Config{Service: "orchestrator", Path: filepath.Join(w.dir, "o.db"), Migrations: schema.Migrations()})
+	db, err := store.Open(w.t.Context(), store.Config{Service: "orchestrator", Path: filepath.Join(w.dir, "o.db"), Synchronous: w.sync, Migrations: schema.Migrations()})
 	if err != nil {
 		w.t.Fatal(err)
 	}
