@@ -25,7 +25,7 @@ func TestARunIsReadWholeOverTwentyDroppedConnections(t *testing.T) {
 	for _, seed := range seeds(t, sample(4, 60)) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			t.Parallel()
-			line := &badLine{Client: c, rng: random(seed), drops: drops, conversation: c.Conversation(t), key: fmt.Sprint("seed-", seed)}
+			line := &badLine{Client: c, rng: random(seed), drops: drops, conversation: c.Conversation(t), page: w.Site.URL + "/article", key: fmt.Sprint("seed-", seed)}
 			line.read(t)
 			log := checkRun(t, c, line.conversation, line.run.RunID, &line.run, <-line.uncut)
 			if log.Done == nil || len(log.Calls) != 5 || len(log.Results) != 5 || len(log.Restarts) != 0 {
@@ -55,12 +55,12 @@ func longAnswer() string {
 		for i := range 30 {
 			fmt.Fprintf(&b, "          - text: %q\n          - delay_ms: 6\n", textPiece(round, i))
 		}
-		switch round {
-		case 1:
-			b.WriteString("          - call: {name: web_search, arguments: {query: \"claws of round one\"}}\n")
-			b.WriteString("          - call: {name: web_search, arguments: {query: \"more claws of round one\"}}\n")
-		case 2, 3, 4:
-			fmt.Fprintf(&b, "          - call: {name: fetch_page, arguments: {url: \"{{url web_search 0}}?round=%d\"}}\n", round)
+		if round == 5 {
+			continue // the answer
+		}
+		fmt.Fprintf(&b, "          - call: {name: fetch_page, arguments: {url: \"{{user}}?round=%d\"}}\n", round)
+		if round == 1 {
+			b.WriteString("          - call: {name: fetch_page, arguments: {url: \"{{user}}?beside=1\"}}\n")
 		}
 	}
 	return b.String()
@@ -76,6 +76,7 @@ type badLine struct {
 	rng          *rand.Rand
 	drops        int
 	conversation string
+	page         string // that the model reads
 	key          string
 
 	run   world.Transcript
@@ -143,7 +144,7 @@ func (l *badLine) connect(ctx context.Context, budget int, got func(world.Event)
 	c := *l.Client
 	c.HTTP = &http.Client{Transport: transport}
 	if l.run.RunID == "" {
-		return c.Send(ctx, l.conversation, map[string]any{"content": "Tell me all about claws"}, got, "Idempotency-Key", l.key)
+		return c.Send(ctx, l.conversation, map[string]any{"content": l.page}, got, "Idempotency-Key", l.key)
 	}
 	return c.Watch(ctx, l.run.RunID, l.run.LastID, got)
 }
