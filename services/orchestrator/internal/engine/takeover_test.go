@@ -3,15 +3,11 @@ package engine
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 
 	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/gate"
 	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/provider"
@@ -22,6 +18,7 @@ import (
 )
 
 // counting is a tool of each effect class that counts how often it was run.
+
 func counting(ran *[4]atomic.Int32) []tool {
 	var out []tool
 	for i, effect := range []toolkit.Effect{toolkit.EffectPure, toolkit.EffectKeyed, toolkit.EffectQueryable, toolkit.EffectOpaque} {
@@ -34,7 +31,9 @@ func counting(ran *[4]atomic.Int32) []tool {
 }
 
 // dead plays an owner that dies: it writes what the test tells it to and is
+
 // never heard of again.
+
 type dead struct {
 	w  *world
 	st run.Started
@@ -52,6 +51,7 @@ func (w *world) dead() *dead {
 }
 
 // plan stores an answer with calls, told as "name {arguments}".
+
 func (d *dead) plan(calls ...string) []schema.ToolCall {
 	d.w.t.Helper()
 	t := &turn{Engine: New(d.w.cfg, Deps{Tools: d.w.tools, Now: time.Now}), job: &job{run: d.st.Run}}
@@ -73,6 +73,7 @@ func (d *dead) dispatch(c *schema.ToolCall) {
 }
 
 // result stores the result of a call; logged says that its turn has come.
+
 func (d *dead) result(c *schema.ToolCall, logged bool) {
 	d.w.t.Helper()
 	d.dispatch(c)
@@ -175,6 +176,7 @@ func TestARunGoesOnFromWhereverItsOwnerDied(t *testing.T) {
 }
 
 // The owner dies when the tool has had its effect, before the result is stored.
+
 func TestAnEffectThatWasMadeIsNotMadeAgain(t *testing.T) {
 	for _, effect := range []toolkit.Effect{toolkit.EffectKeyed, toolkit.EffectQueryable, toolkit.EffectOpaque} {
 		t.Run(string(effect), func(t *testing.T) {
@@ -249,168 +251,6 @@ func TestACallThatGoesOnIsAttachedToByTheNextOwner(t *testing.T) {
 	}
 }
 
-func TestAnOwnerThatLostItsLeaseWritesNothingMore(t *testing.T) {
-	in(t, func(t *testing.T) {
-		w := newWorld(t, echo)
-		paused := make(chan struct{})
-		w.script = []reply{tries(
-			func(ctx context.Context, req provider.Request, yield func(provider.Delta) error) (provider.Response, error) {
-				_, _ = say("old ")(ctx, req, yield)
-				<-paused // like a process that is stopped: it does not see its context either
-				return say("old answer")(ctx, req, yield)
-			},
-			say("New answer."),
-		)}
-		first := w.engine("a")
-		r := first.ask("")
-		synctest.Wait()
-		if _, err := w.runs.FreeAll(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		second := w.engine("b")
-		r = second.ended(r)
-		close(paused)
-		synctest.Wait()
-		if got := w.log(r); w.answer(r) != "New answer." || got != "run_started round_restarted message usage done" {
-			t.Errorf("answer %q, log %s", w.answer(r), got)
-		}
-		if n := len(first.jobs()); n != 0 {
-			t.Errorf("the first owner still has %d runs", n)
-		}
-	})
-}
-
-func TestDrainingLetsARunEndAndReleasesWhatDoesNot(t *testing.T) {
-	in(t, func(t *testing.T) {
-		w := newWorld(t)
-		slow := func(d time.Duration) reply {
-			return func(ctx context.Context, req provider.Request, yield func(provider.Delta) error) (provider.Response, error) {
-				select {
-				case <-time.After(d):
-					return say("Done.")(ctx, req, yield)
-				case <-ctx.Done():
-					return provider.Response{}, &provider.Error{Kind: provider.KindCancelled, Err: ctx.Err()}
-				}
-			}
-		}
-		w.script = []reply{tries(slow(3*time.Second), slow(time.Minute), say("Done."))}
-		first := w.engine("a")
-		quick, long := first.ask(""), first.ask("")
-		synctest.Wait()
-		begun := time.Now()
-		first.stop()
-		if d := time.Since(begun); d < w.cfg.DrainTime || d > w.cfg.DrainTime+time.Second {
-			t.Errorf("draining took %s, want %s", d, w.cfg.DrainTime)
-		}
-		_, err := first.Start(t.Context(), w.question(""))
-		if status.Code(err) != codes.Unavailable {
-			t.Errorf("a message to an engine that has ended: %v", err)
-		}
-		ended := []string{w.run(quick.ID).Status, w.run(long.ID).Status}
-		slices.Sort(ended)
-		if fmt.Sprint(ended) != "[completed running]" {
-			t.Errorf("after draining the runs are %v", ended)
-		}
-		begun = time.Now()
-		second := w.engine("b")
-		for _, r := range []schema.Run{quick, long} {
-			if r = second.ended(r); outcome(r) != "completed stop" || r.Takeovers != 0 {
-				t.Errorf("%s, takeovers %d", outcome(r), r.Takeovers)
-			}
-		}
-		if d := time.Since(begun); d > time.Second {
-			t.Errorf("the released run waited %s", d)
-		}
-	})
-}
-
-func TestALeaseIsKeptForAsLongAsTheRunGoesOn(t *testing.T) {
-	in(t, func(t *testing.T) {
-		w := newWorld(t)
-		var asked atomic.Int32
-		w.script = []reply{func(ctx context.Context, req provider.Request, yield func(provider.Delta) error) (provider.Response, error) {
-			asked.Add(1)
-			time.Sleep(5 * time.Minute)
-			return say("At last.")(ctx, req, yield)
-		}}
-		first := w.engine("a")
-		w.engine("b") // looks for runs without an owner all the time
-		r := first.finish()
-		if outcome(r) != "completed stop" || asked.Load() != 1 || r.LeaseEpoch != 1 {
-			t.Errorf("%s, the model was asked %d times, epoch %d", outcome(r), asked.Load(), r.LeaseEpoch)
-		}
-	})
-}
-
-func TestLeasesThatCannotBeRenewedAreGivenUp(t *testing.T) {
-	in(t, func(t *testing.T) {
-		w := newWorld(t)
-		w.script = []reply{tries(hang("old "), say("New."))}
-		first := w.engine("a")
-		r := first.ask("")
-		time.Sleep(time.Second)
-		first.crash()
-		second := w.engine("b") // takes over when the lease lapses
-		r = second.ended(r)
-		if outcome(r) != "completed stop" || w.answer(r) != "New." {
-			t.Errorf("%s %q", outcome(r), w.answer(r))
-		}
-		time.Sleep(30 * time.Second)
-		if n := len(first.jobs()); n != 0 {
-			t.Errorf("the first owner still drives %d runs", n)
-		}
-	})
-}
-
-func TestACancelReachesTheOwnerInAnotherProcess(t *testing.T) {
-	in(t, func(t *testing.T) {
-		w := newWorld(t)
-		w.script = []reply{hang("So far ")}
-		first, second := w.engine("a"), w.engine("b")
-		r := first.ask("")
-		synctest.Wait()
-		if r, err := second.Cancel(t.Context(), "ann", r.ID); err != nil || r.Status != schema.RunRunning || !r.CancelRequested {
-			t.Errorf("run = %+v, %v", r, err)
-		}
-		begun := time.Now()
-		if r = second.ended(r); outcome(r) != "cancelled cancelled" || w.answer(r) != "So far " {
-			t.Errorf("%s %q", outcome(r), w.answer(r))
-		}
-		if d := time.Since(begun); d > run.RenewEvery+time.Second {
-			t.Errorf("it took %s", d)
-		}
-	})
-}
-
-func TestACancelOutlivesTheOwner(t *testing.T) {
-	for _, tc := range []struct {
-		name string
-		die  func(d *dead)
-		log  string
-	}{
-		{"that died in a model call", func(*dead) {}, "run_started round_restarted done"},
-		{"that died between its calls", func(d *dead) {
-			calls := d.plan(`echo {"text":"a"}`, `echo {"text":"b"}`)
-			d.result(&calls[1], false)
-		}, "run_started tool_call tool_result done"},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			in(t, func(t *testing.T) {
-				w := newWorld(t, echo)
-				d := w.dead()
-				tc.die(d)
-				if _, err := w.runs.RequestCancel(t.Context(), "ann", d.st.Run.ID, run.Owner{}); err != nil {
-					t.Fatal(err)
-				}
-				r := w.recovered("b").ended(d.st.Run)
-				if outcome(r) != "cancelled cancelled" || w.log(r) != tc.log || len(w.requests) != 0 {
-					t.Errorf("%s: %s", outcome(r), w.log(r))
-				}
-			})
-		})
-	}
-}
-
 func TestATakeoverGivesARunNoMoreTime(t *testing.T) {
 	in(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -423,31 +263,6 @@ func TestATakeoverGivesARunNoMoreTime(t *testing.T) {
 		}
 		if took := time.Since(begun); took > w.cfg.RunTimeout+time.Second {
 			t.Errorf("the run had %s", took)
-		}
-	})
-}
-
-func TestAResultThatIsThereIsStoredAlsoWhenTheRunIsToStop(t *testing.T) {
-	in(t, func(t *testing.T) {
-		var answered atomic.Bool
-		w := newWorld(t, tool{name: "send", effect: toolkit.EffectOpaque, run: func(context.Context, *toolkit.Call, arguments) (toolkit.Result, error) {
-			answered.Store(true)
-			return text("sent"), nil
-		}})
-		w.script = []reply{call("send")}
-		var armed atomic.Pointer[engine]
-		e := w.engineAt("a", func() time.Time {
-			if e := armed.Load(); e != nil && answered.Load() {
-				for _, j := range e.jobs() {
-					j.cancel(errCancelled) // between the result and its commit
-				}
-			}
-			return time.Now()
-		})
-		armed.Store(e)
-		r := e.finish()
-		if c := w.toolCalls(r)[0]; outcome(r) != "cancelled cancelled" || c.State != schema.CallDone || !strings.Contains(c.Result, "sent") {
-			t.Errorf("%s, call = %+v", outcome(r), c)
 		}
 	})
 }
@@ -508,28 +323,6 @@ func TestACallWhoseToolIsGoneAfterARestartIsUnknown(t *testing.T) {
 		for i, want := range []string{"OUTCOME_UNKNOWN", gate.ReasonUnknownTool, "OUTCOME_UNKNOWN"} {
 			if c := w.toolCalls(r)[i]; !strings.Contains(c.ModelText, want) || c.Reason != want {
 				t.Errorf("%s: %s %s, want %s", c.Name, c.Reason, c.ModelText, want)
-			}
-		}
-	})
-}
-
-func TestADeletedConversationEndsItsRunWithoutATrace(t *testing.T) {
-	in(t, func(t *testing.T) {
-		w := newWorld(t)
-		w.script = []reply{hang("x ")}
-		e := w.engine("a")
-		r := e.ask("")
-		synctest.Wait()
-		if err := w.convs.Delete(t.Context(), "ann", r.ConversationID); err != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(run.RenewEvery + time.Second)
-		if n := len(e.jobs()); n != 0 {
-			t.Errorf("%d runs go on", n)
-		}
-		for _, table := range []string{"runs", "messages", "events", "model_calls"} {
-			if n := w.count(table, "1=1"); n != 0 {
-				t.Errorf("%d rows in %s", n, table)
 			}
 		}
 	})

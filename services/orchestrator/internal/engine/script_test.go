@@ -1,0 +1,147 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/prompt"
+	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/provider"
+)
+
+type reply func(ctx context.Context, req provider.Request, yield func(provider.Delta) error) (provider.Response, error)
+
+func (e *engine) Model(id string) (Model, bool) {
+	return Model{ID: id, Name: id, ContextWindow: 128_000, Streamer: e}, id == "m"
+}
+
+type callerKey struct{}
+
+func (e *engine) Stream(ctx context.Context, req provider.Request, yield func(provider.Delta) error) (provider.Response, error) {
+	return e.w.stream(context.WithValue(ctx, callerKey{}, e), req, yield)
+}
+
+func (w *world) stream(ctx context.Context, req provider.Request, yield func(provider.Delta) error) (provider.Response, error) {
+	if err := strict(req); err != nil {
+		w.t.Errorf("a strict provider refuses the request: %v", err)
+	}
+	round := 0
+	for _, m := range req.Messages {
+		switch m.Role {
+		case provider.RoleUser:
+			round = 0
+		case provider.RoleAssistant:
+			round++
+		}
+	}
+	w.mu.Lock()
+	w.requests = append(w.requests, req)
+	var r reply
+	if round < len(w.script) {
+		r = w.script[round]
+	}
+	w.mu.Unlock()
+	if r == nil {
+		return provider.Response{}, &provider.Error{Kind: provider.KindBadRequest, Message: fmt.Sprintf("nothing is scripted for round %d", round)}
+	}
+	return r(ctx, req, yield)
+}
+
+func strict(req provider.Request) error {
+	var open []string
+	for i, m := range req.Messages {
+		switch {
+		case len(open) > 0 && (m.Role != provider.RoleTool || m.CallID != open[0]):
+			return fmt.Errorf("message %d is %s %q, want the result of call %s", i, m.Role, m.CallID, open[0])
+		case len(open) == 0 && m.Role == provider.RoleTool:
+			return fmt.Errorf("message %d is a result without a call", i)
+		case m.Content == "" && len(m.Calls) == 0:
+			return fmt.Errorf("message %d (%s) is empty", i, m.Role)
+		case i > 0 && m.Role == provider.RoleUser && req.Messages[i-1].Role == provider.RoleUser:
+			return fmt.Errorf("message %d: the user speaks twice in a row", i)
+		}
+		if m.Role == provider.RoleTool {
+			open = open[1:]
+		}
+		for _, c := range m.Calls {
+			if !json.Valid([]byte(c.Arguments)) {
+				return fmt.Errorf("arguments of call %s are not JSON: %s", c.ID, c.Arguments)
+			}
+			open = append(open, c.ID)
+		}
+	}
+	if len(open) > 0 {
+		return fmt.Errorf("calls without a result: %v", open)
+	}
+	return nil
+}
+
+func say(text string) reply {
+	return func(ctx context.Context, req provider.Request, yield func(provider.Delta) error) (provider.Response, error) {
+		for _, p := range strings.SplitAfter(text, " ") {
+			if p == "" {
+				continue
+			}
+			if err := yield(provider.Delta{Kind: provider.Text, Text: p}); err != nil {
+				return provider.Response{}, err
+			}
+		}
+		return provider.Response{Text: text, Finish: provider.FinishStop, Usage: provider.Usage{InputTokens: 10, OutputTokens: 2}}, nil
+	}
+}
+
+func call(calls ...string) reply {
+	return func(ctx context.Context, req provider.Request, yield func(provider.Delta) error) (provider.Response, error) {
+		resp := provider.Response{Finish: provider.FinishToolCalls, Usage: provider.Usage{InputTokens: 10, OutputTokens: 2}}
+		for i, c := range calls {
+			name, args, _ := strings.Cut(c, " ")
+			if args == "" {
+				args = "{}"
+			}
+			id := fmt.Sprintf("c%d_%d", len(req.Messages), i)
+			if err := yield(provider.Delta{Kind: provider.CallPiece, Call: provider.CallFragment{Ordinal: i, ID: id, Name: name, Arguments: args}}); err != nil {
+				return resp, err
+			}
+			resp.Calls = append(resp.Calls, provider.Call{ID: id, Name: name, Arguments: args})
+		}
+		return resp, nil
+	}
+}
+
+func fail(text string, err *provider.Error) reply {
+	return func(ctx context.Context, req provider.Request, yield func(provider.Delta) error) (provider.Response, error) {
+		resp, _ := say(text)(ctx, req, yield)
+		if text == "" {
+			resp = provider.Response{}
+		}
+		return resp, err
+	}
+}
+
+func hang(text string) reply {
+	return func(ctx context.Context, req provider.Request, yield func(provider.Delta) error) (provider.Response, error) {
+		resp, _ := say(text)(ctx, req, yield)
+		<-ctx.Done()
+		return resp, &provider.Error{Kind: provider.KindCancelled, Message: "cancelled", Err: ctx.Err()}
+	}
+}
+
+func tries(replies ...reply) reply {
+	var mu sync.Mutex
+	n := 0
+	return func(ctx context.Context, req provider.Request, yield func(provider.Delta) error) (provider.Response, error) {
+		mu.Lock()
+		r := replies[min(n, len(replies)-1)]
+		n++
+		mu.Unlock()
+		return r(ctx, req, yield)
+	}
+}
+
+func (w *world) lastPrompt() []provider.Message {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.requests[len(w.requests)-1].Messages[len(prompt.System("")):]
+}
