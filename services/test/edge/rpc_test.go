@@ -174,10 +174,13 @@ func TestThingsOfOthersAreShownByNoRPC(t *testing.T) {
 				req := m.request(t, requests[name])
 				before := world.Stored(t, h.Config.DataDir)
 				answer, err := m.call(as(deadline(t), h.guest.Token), t, conn, req)
-				if err != nil {
+				switch foreign := name != ""; {
+				case foreign && status.Code(err) == codes.InvalidArgument: // no cursor of this list
+				case err != nil:
 					t.Fatal(err)
+				default:
+					requireHidden(t, &h.owner, protojson.Format(req), answer)
 				}
-				requireHidden(t, &h.owner, protojson.Format(req), answer)
 				after := world.Stored(t, h.Config.DataDir)
 				for _, line := range before {
 					if !slices.Contains(after, line) {
