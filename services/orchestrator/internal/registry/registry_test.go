@@ -286,6 +286,8 @@ func TestNamesThatAreNear(t *testing.T) {
 		{"fetch_pages", "fetch_page"},
 		{"file", "read_file write_file"},
 		{"read_fille", "read_file"},
+		{"raed_file", "read_file"},
+		{"write_flie", "write_file"},
 		{"run_code", ""}, // known, but turned off
 		{"weather", ""},
 		{"a", ""},
@@ -296,6 +298,21 @@ func TestNamesThatAreNear(t *testing.T) {
 	for _, c := range cases {
 		if got := strings.Join(s.Near(c.asked), " "); got != c.want {
 			t.Errorf("near %.40q is %q, want %q", c.asked, got, c.want)
+		}
+	}
+}
+
+func TestDistancesOfNames(t *testing.T) {
+	cases := []struct {
+		a, b string
+		want int
+	}{
+		{"", "", 0}, {"abc", "", 3}, {"", "abc", 3}, {"abc", "abc", 0}, {"abc", "abd", 1}, {"abc", "acb", 1}, {"ab", "ba", 1},
+		{"abcd", "badc", 2}, {"kitten", "sitting", 3}, {"abc", "xabc", 1},
+	}
+	for _, c := range cases {
+		if got := distance(c.a, c.b); got != c.want {
+			t.Errorf("%s and %s are %d apart, want %d", c.a, c.b, got, c.want)
 		}
 	}
 }

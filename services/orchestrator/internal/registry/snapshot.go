@@ -71,23 +71,26 @@ var separators = strings.NewReplacer("_", "", "-", "", ".", "", ":", "", "/", ""
 // plain is a name without what models get wrong most.
 func plain(name string) string { return separators.Replace(strings.ToLower(name)) }
 
-// distance is the Levenshtein distance in bytes.
+// distance is the Levenshtein distance in bytes, where two swapped neighbours
+// are one mistake.
 func distance(a, b string) int {
-	row := make([]int, len(b)+1)
+	last, row, next := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range row {
 		row[j] = j
 	}
 	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
+		next[0] = i + 1
 		for j := range len(b) {
-			change := diagonal
+			change := row[j]
 			if a[i] != b[j] {
 				change++
 			}
-			diagonal = row[j+1]
-			row[j+1] = min(change, row[j]+1, row[j+1]+1)
+			next[j+1] = min(change, row[j+1]+1, next[j]+1)
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				next[j+1] = min(next[j+1], last[j-1]+1)
+			}
 		}
+		last, row, next = row, next, last
 	}
 	return row[len(b)]
 }
