@@ -78,6 +78,7 @@ func TestBadRequestsAreExplainedAndChangeNothing(t *testing.T) {
 		words                    string // in the message or a detail
 	}{
 		{name: "an empty message", path: messages, body: `{"content":""}`, status: 400, reason: "INVALID_ARGUMENT", field: "content"},
+		{name: "a message of wide and no-break spaces", path: messages, body: `{"content":"\u3000\u00a0\u2003"}`, status: 400, reason: "INVALID_ARGUMENT", field: "content"},
 		{name: "a blank message", path: messages, body: `{"content":" \n\t "}`, status: 400, reason: "INVALID_ARGUMENT", field: "content"},
 		{name: "an empty message, not streamed", path: messages, body: `{"content":"","stream":false}`, status: 400, reason: "INVALID_ARGUMENT", field: "content"},
 		{name: "no message at all", path: messages, body: `{}`, status: 400, reason: "INVALID_ARGUMENT", field: "content"},

@@ -70,7 +70,7 @@ func failed(r schema.Run) error {
 	switch r.ErrorCode {
 	case 409:
 		code = codes.FailedPrecondition
-	case 413, 422:
+	case 400:
 		code = codes.InvalidArgument
 	case 429:
 		code = codes.ResourceExhausted

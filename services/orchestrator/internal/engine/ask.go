@@ -48,7 +48,7 @@ func (t *turn) ask(ctx context.Context, v verdict) error {
 		resp, err := t.stream(ctx, round, req)
 		used(&mc, resp)
 		if err == nil && empty(resp) {
-			err = &runError{code: 502, reason: "EMPTY_ANSWER", retryable: true,
+			err = &runError{code: 503, reason: "EMPTY_ANSWER", retryable: true,
 				message: fmt.Sprintf("The model %s answered neither text nor a tool call.", t.model.ID)}
 		}
 		if err == nil {

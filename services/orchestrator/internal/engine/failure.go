@@ -37,19 +37,20 @@ func (t *turn) failure(err error) *pb.RunError {
 		Message: "The run failed inside this server. Its trace id leads to the log."}
 }
 
-// providerReason is the HTTP status and reason for a failed model call. A key
-// that the provider refuses is the operator's matter, not the caller's: never
-// 401.
+// providerReason is the HTTP status and reason for a failed model call. The
+// status is one that a gRPC code stands for, so that a caller who waits for the
+// answer is told the same. A key that the provider refuses is the operator's
+// matter, not the caller's: never 401.
 func providerReason(k provider.Kind) (code int32, reason string) {
 	switch k {
 	case provider.KindAuth:
-		return 502, "MODEL_AUTH_FAILED"
+		return 503, "MODEL_AUTH_FAILED"
 	case provider.KindNotFound:
-		return 502, "MODEL_NOT_FOUND"
+		return 503, "MODEL_NOT_FOUND"
 	case provider.KindBadRequest:
-		return 502, "MODEL_REFUSED_REQUEST"
+		return 503, "MODEL_REFUSED_REQUEST"
 	case provider.KindContextLength:
-		return 413, "CONTEXT_TOO_LONG"
+		return 400, "CONTEXT_TOO_LONG"
 	case provider.KindRateLimited:
 		return 429, "MODEL_RATE_LIMITED"
 	case provider.KindQuota:
@@ -57,19 +58,19 @@ func providerReason(k provider.Kind) (code int32, reason string) {
 	case provider.KindOverloaded:
 		return 503, "MODEL_OVERLOADED"
 	case provider.KindServer:
-		return 502, "MODEL_FAILED"
+		return 503, "MODEL_FAILED"
 	case provider.KindTimeout:
 		return 504, "MODEL_TIMEOUT"
 	case provider.KindTransport:
 		return 503, "MODEL_UNREACHABLE"
 	case provider.KindTruncated:
-		return 502, "MODEL_STREAM_TRUNCATED"
+		return 503, "MODEL_STREAM_TRUNCATED"
 	case provider.KindMalformed:
-		return 502, "MODEL_ANSWER_UNREADABLE"
+		return 503, "MODEL_ANSWER_UNREADABLE"
 	case provider.KindContentFilter:
-		return 422, "CONTENT_FILTERED"
+		return 400, "CONTENT_FILTERED"
 	}
-	return 502, "MODEL_FAILED"
+	return 503, "MODEL_FAILED"
 }
 
 func cloneUsage(u *pb.Usage) *pb.Usage { return proto.Clone(u).(*pb.Usage) }

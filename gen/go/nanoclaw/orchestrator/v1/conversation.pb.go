@@ -1583,22 +1583,22 @@ const file_nanoclaw_orchestrator_v1_conversation_proto_rawDesc = "" +
 	"\x05items\x18\x01 \x03(\v2!.nanoclaw.orchestrator.v1.MessageR\x05items\x12\x1f\n" +
 	"\vnext_cursor\x18\x02 \x01(\tR\n" +
 	"nextCursor\x12\x19\n" +
-	"\bhas_more\x18\x03 \x01(\bR\ahasMore\"\xb9\x02\n" +
+	"\bhas_more\x18\x03 \x01(\bR\ahasMore\"\xc2\x02\n" +
 	"\x12SendMessageRequest\x122\n" +
-	"\x0fconversation_id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18@R\x0econversationId\x12k\n" +
-	"\acontent\x18\x02 \x01(\tBQ\xbaHN\xba\x01E\n" +
-	"\x11content.not_blank\x12\x1bcontent must hold some text\x1a\x13this.matches('\\\\S')r\x04\x18\xc0\x9a\fR\acontent\x12\x1b\n" +
+	"\x0fconversation_id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18@R\x0econversationId\x12t\n" +
+	"\acontent\x18\x02 \x01(\tBZ\xbaHW\xba\x01N\n" +
+	"\x11content.not_blank\x12\x1bcontent must hold some text\x1a\x1cthis.matches('[^\\\\s\\\\p{Z}]')r\x04\x18\xc0\x9a\fR\acontent\x12\x1b\n" +
 	"\x06stream\x18\x03 \x01(\bH\x00R\x06stream\x88\x01\x01\x12(\n" +
 	"\rtools_enabled\x18\x04 \x01(\bH\x01R\ftoolsEnabled\x88\x01\x01\x12\x1e\n" +
 	"\x05model\x18\x05 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x01R\x05modelB\t\n" +
 	"\a_streamB\x10\n" +
 	"\x0e_tools_enabled\"R\n" +
 	"\x13SendMessageResponse\x12;\n" +
-	"\amessage\x18\x01 \x01(\v2!.nanoclaw.orchestrator.v1.MessageR\amessage\"\xbb\x02\n" +
+	"\amessage\x18\x01 \x01(\v2!.nanoclaw.orchestrator.v1.MessageR\amessage\"\xc4\x02\n" +
 	"\x14StreamMessageRequest\x122\n" +
-	"\x0fconversation_id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18@R\x0econversationId\x12k\n" +
-	"\acontent\x18\x02 \x01(\tBQ\xbaHN\xba\x01E\n" +
-	"\x11content.not_blank\x12\x1bcontent must hold some text\x1a\x13this.matches('\\\\S')r\x04\x18\xc0\x9a\fR\acontent\x12\x1b\n" +
+	"\x0fconversation_id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18@R\x0econversationId\x12t\n" +
+	"\acontent\x18\x02 \x01(\tBZ\xbaHW\xba\x01N\n" +
+	"\x11content.not_blank\x12\x1bcontent must hold some text\x1a\x1cthis.matches('[^\\\\s\\\\p{Z}]')r\x04\x18\xc0\x9a\fR\acontent\x12\x1b\n" +
 	"\x06stream\x18\x03 \x01(\bH\x00R\x06stream\x88\x01\x01\x12(\n" +
 	"\rtools_enabled\x18\x04 \x01(\bH\x01R\ftoolsEnabled\x88\x01\x01\x12\x1e\n" +
 	"\x05model\x18\x05 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x01R\x05modelB\t\n" +
@@ -1610,10 +1610,10 @@ const file_nanoclaw_orchestrator_v1_conversation_proto_rawDesc = "" +
 	"message_id\x18\x02 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18@R\tmessageId\x12(\n" +
 	"\rtools_enabled\x18\x03 \x01(\bH\x00R\ftoolsEnabled\x88\x01\x01\x12\x1e\n" +
 	"\x05model\x18\x04 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x01R\x05modelB\x10\n" +
-	"\x0e_tools_enabled\"\xac\x01\n" +
-	"\vChatRequest\x12k\n" +
-	"\amessage\x18\x01 \x01(\tBQ\xbaHN\xba\x01E\n" +
-	"\x11message.not_blank\x12\x1bmessage must hold some text\x1a\x13this.matches('\\\\S')r\x04\x18\xc0\x9a\fR\amessage\x120\n" +
+	"\x0e_tools_enabled\"\xb5\x01\n" +
+	"\vChatRequest\x12t\n" +
+	"\amessage\x18\x01 \x01(\tBZ\xbaHW\xba\x01N\n" +
+	"\x11message.not_blank\x12\x1bmessage must hold some text\x1a\x1cthis.matches('[^\\\\s\\\\p{Z}]')r\x04\x18\xc0\x9a\fR\amessage\x120\n" +
 	"\x0fconversation_id\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18@R\x0econversationId\"M\n" +
 	"\fChatResponse\x12\x14\n" +
 	"\x05reply\x18\x01 \x01(\tR\x05reply\x12'\n" +
