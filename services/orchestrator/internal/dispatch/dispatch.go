@@ -81,12 +81,23 @@ func Do(ctx context.Context, c Call, progress func(*toolv1.Progress)) Outcome {
 	if sc := span.SpanContext(); sc.HasTraceID() {
 		out.TraceID = sc.TraceID().String()
 	}
+	failed := ""
 	if out.IsError {
-		reason := cmp.Or(out.Reason, genai.ErrorTypeTool)
-		span.SetAttributes(genai.ErrorType.String(reason))
-		span.SetStatus(otelcodes.Error, reason)
+		failed = cmp.Or(out.Reason, genai.ErrorTypeTool)
+		span.SetAttributes(genai.ErrorType.String(failed))
+		span.SetStatus(otelcodes.Error, failed)
 	}
+	genai.RecordTool(ctx, c.Tool.Name, out.Took, c.counted(failed))
 	return out
+}
+
+// counted is the reason under which metrics count a failure. A stranger's
+// reasons can be any text, of which each would be a series of its own.
+func (c Call) counted(reason string) string {
+	if c.Tool.Provider.Foreign && reason != "" && reason != genai.ErrorTypeTool {
+		return genai.ErrorTypeOther
+	}
+	return reason
 }
 
 func do(ctx context.Context, c Call, progress func(*toolv1.Progress)) Outcome {

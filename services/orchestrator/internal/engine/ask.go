@@ -152,11 +152,13 @@ func (t *turn) stream(ctx context.Context, round int, req provider.Request) (pro
 	defer span.End()
 	var names []string
 	var args []*strings.Builder
-	first := true
+	begun := time.Now()
+	done := genai.Chat{Provider: t.model.Provider, Model: t.model.Name}
 	resp, err := t.model.Streamer.Stream(ctx, req, func(d provider.Delta) error {
-		if first {
-			first = false
+		if done.ToFirstChunk == 0 {
+			done.ToFirstChunk = max(time.Since(begun), 1)
 			span.AddEvent("first_token")
+			span.SetAttributes(genai.ResponseTimeToFirst.Float64(done.ToFirstChunk.Seconds()))
 		}
 		switch d.Kind {
 		case provider.Reasoning:
@@ -175,9 +177,14 @@ func (t *turn) stream(ctx context.Context, round int, req provider.Request) (pro
 		}
 		return nil
 	})
+	done.Took, done.InputTokens, done.OutputTokens = time.Since(begun), resp.Usage.InputTokens, resp.Usage.OutputTokens
 	if err != nil {
-		span.SetStatus(otelcodes.Error, errorType(err))
-		span.SetAttributes(genai.ErrorType.String(errorType(err)))
+		done.ErrorType = errorType(err)
+		span.SetStatus(otelcodes.Error, done.ErrorType)
+		span.SetAttributes(genai.ErrorType.String(done.ErrorType))
+	}
+	genai.RecordChat(ctx, done)
+	if err != nil {
 		return resp, err
 	}
 	span.SetAttributes(

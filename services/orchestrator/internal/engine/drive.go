@@ -27,6 +27,9 @@ import (
 // tracer is taken at each use: the provider is set up after this package.
 func tracer() trace.Tracer { return otel.Tracer("nanoclaw/orchestrator") }
 
+// agentName is how traces and metrics call what answers.
+const agentName = "nanoclaw"
+
 // writeTime bounds a write that must be made although the run's context ended.
 const writeTime = 10 * time.Second
 
@@ -34,6 +37,7 @@ const writeTime = 10 * time.Second
 type turn struct {
 	*Engine
 	*job
+	begun   time.Time // to be driven by this process
 	model   Model
 	system  []provider.Message // before the history
 	history []provider.Message // up to and with the question
@@ -55,9 +59,9 @@ func (e *Engine) drive(ctx context.Context, j *job, st *run.Started) {
 	left, err := e.timeLeft(ctx, j, st)
 	ctx, stop := context.WithTimeout(ctx, left)
 	defer stop()
-	ctx, span := tracer().Start(ctx, genai.InvokeAgentSpanName("nanoclaw"), trace.WithAttributes(
+	ctx, span := tracer().Start(ctx, genai.InvokeAgentSpanName(agentName), trace.WithAttributes(
 		genai.OperationName.String(genai.OperationInvokeAgent),
-		genai.AgentName.String("nanoclaw"),
+		genai.AgentName.String(agentName),
 		genai.ConversationID.String(j.run.ConversationID),
 		genai.RequestModel.String(j.run.Model),
 		genai.AgentEpisodeID.String(j.run.ID),
@@ -65,7 +69,7 @@ func (e *Engine) drive(ctx context.Context, j *job, st *run.Started) {
 		attribute.Int("nanoclaw.run.takeovers", j.run.Takeovers),
 	))
 	defer span.End()
-	t := &turn{Engine: e, job: j, usage: &pb.Usage{}}
+	t := &turn{Engine: e, job: j, begun: time.Now(), usage: &pb.Usage{}}
 	if st != nil {
 		t.call = &st.Call
 	}
@@ -246,6 +250,7 @@ func (t *turn) finish(ctx context.Context, end run.End) error {
 	if err != nil {
 		return err
 	}
+	genai.RecordAgent(ctx, agentName, t.run.Model, time.Since(t.begun), end.Error.GetReason())
 	t.live.Publish(events)
 	return nil
 }
