@@ -1,16 +1,19 @@
 package orchestrator
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"strings"
 	"testing"
 
+	"github.com/uptrace/bun"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/proto"
 
 	pb "github.com/nanoclaw/nanoclaw/gen/go/nanoclaw/orchestrator/v1"
+	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/schema"
 )
 
 func TestConversationsAreMadeReadChangedAndDeleted(t *testing.T) {
@@ -187,11 +190,21 @@ func TestMessagesArePagedFromTheOldest(t *testing.T) {
 }
 
 func TestAPageOfHeavyMessagesEndsEarly(t *testing.T) {
-	w := newWorld(t, story)
+	w := newWorld(t, "")
 	id := w.conversation()
-	heavy := strings.Repeat("纳", 190_000) // 570 kB each, and the answer repeats it
-	for range 5 {
-		w.send(id, heavy)
+	err := w.svc.db.Write(t.Context(), func(ctx context.Context, tx bun.IDB) error {
+		heavy := schema.Message{ConversationID: id, UserID: "ann", Role: schema.RoleUser, Content: strings.Repeat("纳", 200_000)} // 600 kB
+		for range 10 {
+			heavy.ParentID, heavy.ID, heavy.PathLength = heavy.ID, schema.NewID(schema.MessagePrefix), heavy.PathLength+1
+			if _, err := tx.NewInsert().Model(&heavy).Exec(ctx); err != nil {
+				return err
+			}
+		}
+		_, err := tx.NewUpdate().Model((*schema.Conversation)(nil)).Set("active_leaf = ?", heavy.ID).Where("id = ?", id).Exec(ctx)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 	messages, pages, cursor := 0, 0, ""
 	for {

@@ -170,7 +170,7 @@ func (s *Store) Branch(ctx context.Context, conversationID, leaf string) ([]sche
 // by the id of the leaf.
 func (s *Store) Lengths(ctx context.Context, leaves []string) (map[string]int, error) {
 	var rows []schema.Message
-	err := s.DB.Read().NewSelect().Model(&rows).Column("id", "path_length").Where("id IN (?)", bun.In(leaves)).Scan(ctx)
+	err := s.DB.Read().NewSelect().Model(&rows).Column("id", "path_length").Where("id IN ?", bun.Tuple(leaves)).Scan(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("read branch lengths: %w", err)
 	}

@@ -107,7 +107,10 @@ func TestWhatAProviderCanDoWrong(t *testing.T) {
 		retryable bool
 		words     string
 	}{
-		{"it hangs", func(_ *toolv1.CallToolRequest, s stream) error { <-s.Context().Done(); return nil }, 50 * time.Millisecond, "TIMEOUT", true, "within 50ms"},
+		{"it hangs", func(_ *toolv1.CallToolRequest, s stream) error {
+			<-s.Context().Done()
+			return status.FromContextError(s.Context().Err()).Err()
+		}, 50 * time.Millisecond, "TIMEOUT", true, "within 50ms"},
 		{"it ends without a result", func(*toolv1.CallToolRequest, stream) error { return nil }, 0, "BAD_RESULT", true, "without a result"},
 		{"it answers no JSON", func(_ *toolv1.CallToolRequest, s stream) error { return s.Send(answer("<html>")) }, 0, "BAD_RESULT", true, "not JSON"},
 		{"it answers nothing", func(_ *toolv1.CallToolRequest, s stream) error { return s.Send(answer("")) }, 0, "BAD_RESULT", true, "not JSON"},
@@ -363,7 +366,7 @@ func TestTheSpanOfACall(t *testing.T) {
 	span := ended[0]
 	got := map[string]string{}
 	for _, a := range span.Attributes() {
-		got[string(a.Key)] = a.Value.Emit()
+		got[string(a.Key)] = a.Value.String()
 	}
 	for k, want := range map[string]string{
 		"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "far__work", "gen_ai.tool.call.id": "call_1",

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -22,24 +23,38 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
+// answer is what a provider says when it is asked.
+type answer func(ctx context.Context) (*toolv1.ListToolsResponse, error)
+
 // provider answers without a connection, so that time can be tested.
 type provider struct {
 	toolv1.ToolProviderServiceClient
-	list func(ctx context.Context) (*toolv1.ListToolsResponse, error)
+	mu  sync.Mutex
+	now answer
 }
 
 func (p *provider) ListTools(ctx context.Context, _ *toolv1.ListToolsRequest, _ ...grpc.CallOption) (*toolv1.ListToolsResponse, error) {
-	return p.list(ctx)
+	p.mu.Lock()
+	now := p.now
+	p.mu.Unlock()
+	return now(ctx)
+}
+
+// change makes p answer like another provider from now on.
+func (p *provider) change(to *provider) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.now = to.now
 }
 
 func offers(tools ...*toolv1.Tool) *provider {
-	return &provider{list: func(context.Context) (*toolv1.ListToolsResponse, error) {
+	return &provider{now: func(context.Context) (*toolv1.ListToolsResponse, error) {
 		return &toolv1.ListToolsResponse{Tools: tools}, nil
 	}}
 }
 
 func fails(err error) *provider {
-	return &provider{list: func(context.Context) (*toolv1.ListToolsResponse, error) { return nil, err }}
+	return &provider{now: func(context.Context) (*toolv1.ListToolsResponse, error) { return nil, err }}
 }
 
 func wire(name string, change ...func(*toolv1.Tool)) *toolv1.Tool {
@@ -52,10 +67,30 @@ func wire(name string, change ...func(*toolv1.Tool)) *toolv1.Tool {
 
 func sink(s string) func(*toolv1.Tool) { return func(t *toolv1.Tool) { t.Sink = s } }
 
+// lines is what a logger wrote.
+type lines struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+// take gives the lines since the last time.
+func (l *lines) take() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	defer l.b.Reset()
+	return l.b.String()
+}
+
 // logs gives a logger and what it wrote.
-func logs() (*slog.Logger, *bytes.Buffer) {
-	var b bytes.Buffer
-	return slog.New(slog.NewTextHandler(&b, nil)), &b
+func logs() (*slog.Logger, *lines) {
+	var l lines
+	return slog.New(slog.NewTextHandler(&l, nil)), &l
 }
 
 func load(t *testing.T, policy Policy, providers ...*Provider) *Snapshot {
@@ -146,9 +181,10 @@ func TestAForeignProviderStopsNothing(t *testing.T) {
 	if s.Get("x") == nil || s.Get("far__good") == nil || len(s.All()) != 2 {
 		t.Errorf("tools %v", s.All())
 	}
+	said := out.take()
 	for _, w := range []string{"no route", "b.d", "far__nnn"} {
-		if !strings.Contains(out.String(), w) {
-			t.Errorf("the log does not name %q: %s", w, out)
+		if !strings.Contains(said, w) {
+			t.Errorf("the log does not name %q: %s", w, said)
 		}
 	}
 }
@@ -268,8 +304,8 @@ func TestNamesOfTheConfigurationThatNobodyHasAreNamed(t *testing.T) {
 	if err := r.Load(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if want := `tools="[far__gone run_code slow web_serach]"`; !strings.Contains(out.String(), want) {
-		t.Errorf("want %s in %s", want, out)
+	if want, said := `tools="[far__gone run_code slow web_serach]"`, out.take(); !strings.Contains(said, want) {
+		t.Errorf("want %s in %s", want, said)
 	}
 }
 
@@ -342,15 +378,15 @@ func TestRefreshKeepsWhatItHas(t *testing.T) {
 			{"a tool can go", offers(wire("b")), "b x", ""},
 		}
 		for _, c := range cases {
-			moody.list = c.answer.list
-			out.Reset()
+			moody.change(c.answer)
+			_ = out.take()
 			time.Sleep(refreshEvery) // of the test's own clock
 			synctest.Wait()
 			if got := strings.Join(r.Snapshot().EnabledNames(), " "); got != c.want {
 				t.Errorf("%s: %q, want %q", c.name, got, c.want)
 			}
-			if c.warns == "" && out.Len() > 0 || !strings.Contains(out.String(), c.warns) {
-				t.Errorf("%s: warns %s", c.name, out)
+			if said := out.take(); c.warns == "" && said != "" || !strings.Contains(said, c.warns) {
+				t.Errorf("%s: warns %s", c.name, said)
 			}
 		}
 		cancel()
@@ -360,7 +396,7 @@ func TestRefreshKeepsWhatItHas(t *testing.T) {
 
 func TestAProviderThatHangsHoldsNobodyUpForLong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		hangs := &provider{list: func(ctx context.Context) (*toolv1.ListToolsResponse, error) {
+		hangs := &provider{now: func(ctx context.Context) (*toolv1.ListToolsResponse, error) {
 			<-ctx.Done()
 			return nil, ctx.Err()
 		}}
@@ -389,10 +425,10 @@ func TestAProviderThatComesLaterIsSoonThere(t *testing.T) {
 		if err := r.Load(t.Context()); err != nil {
 			t.Fatal(err)
 		}
+		late.change(offers(wire("a")))
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan struct{})
 		go func() { defer close(done); r.Run(ctx) }()
-		late.list = offers(wire("a")).list
 		time.Sleep(retryEvery) // of the test's own clock
 		synctest.Wait()
 		if r.Snapshot().Get("late__a") == nil {

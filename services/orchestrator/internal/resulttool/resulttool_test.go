@@ -134,15 +134,16 @@ func TestReadingOnGivesTheWholeText(t *testing.T) {
 		for _, markdown := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%s, markdown %t", c.name, markdown), func(t *testing.T) {
 				id := fmt.Sprintf("call_%d_%t", i, markdown)
-				content, want := c.text, ""
+				b, err := json.Marshal(c.text)
+				want := string(b)
 				if markdown {
-					b, _ := json.Marshal(map[string]any{"success": true, "markdown": c.text})
-					content, want = string(b), c.text
-				} else {
-					b, _ := json.Marshal(c.text)
-					content, want = string(b), string(b)
+					b, err = json.Marshal(map[string]any{"success": true, "markdown": c.text})
+					want = c.text
 				}
-				w.keep(id, content)
+				if err != nil {
+					t.Fatal(err)
+				}
+				w.keep(id, string(b))
 				var whole strings.Builder
 				for offset := 0; ; {
 					a, reason, out := w.read(fmt.Sprintf(`{"result_id":%q,"offset":%d}`, id, offset))

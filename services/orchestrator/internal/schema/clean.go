@@ -39,7 +39,7 @@ func Clean(ctx context.Context, tx bun.IDB, now time.Time, removed []string) err
 	for _, q := range []*bun.DeleteQuery{
 		tx.NewDelete().Table("idempotency_keys").Where("created_at < ?", now.Add(-keepKeys).UnixMilli()),
 		tx.NewDelete().Table("tool_calls").Where("run_id = '' AND created_at < ?", now.Add(-keepInvokes).UnixMilli()).
-			Where("result_blob IN (?)", bun.In(append([]string{""}, removed...))),
+			Where("result_blob IN ?", bun.Tuple(append([]string{""}, removed...))),
 		tx.NewDelete().Table("usage_ledger").Where("day < ?", now.Add(-keepLedger).UTC().Format(time.DateOnly)),
 	} {
 		if _, err := q.Exec(ctx); err != nil {
