@@ -20,7 +20,7 @@ type Config struct {
 
 	HTTP      HTTPConfig      `config:"http"`
 	GRPC      ListenConfig    `config:"grpc"`
-	Admin     ListenConfig    `config:"admin"`
+	Admin     AdminConfig     `config:"admin"`
 	Log       LogConfig       `config:"log"`
 	Telemetry TelemetryConfig `config:"telemetry"`
 	Netguard  NetguardConfig  `config:"netguard"`
@@ -37,6 +37,16 @@ type Config struct {
 type ListenConfig struct {
 	// Addr is host:port; port 0 takes a free one.
 	Addr string `config:"addr"`
+}
+
+// AdminConfig is where operators look.
+type AdminConfig struct {
+	// Addr is host:port on loopback, for metrics, profiles and reflection; port
+	// 0 takes a free one.
+	Addr string `config:"addr"`
+	// MetricsAddr is host:port of metrics alone, for a Prometheus on another
+	// machine. Empty: they are on Addr only.
+	MetricsAddr string `config:"metrics_addr"`
 }
 
 // HTTPConfig is where and for whom HTTP is served.
@@ -80,7 +90,7 @@ func DefaultConfig() Config {
 		DataDir:   "data",
 		HTTP:      HTTPConfig{Addr: "127.0.0.1:3000"},
 		GRPC:      ListenConfig{Addr: "127.0.0.1:3001"},
-		Admin:     ListenConfig{Addr: "127.0.0.1:3002"},
+		Admin:     AdminConfig{Addr: "127.0.0.1:3002"},
 		Log:       LogConfig{Level: "info", Format: "text"},
 		Telemetry: TelemetryConfig{Exporter: t.Exporter, OTLPEndpoint: t.OTLPEndpoint, SampleRatio: t.SampleRatio},
 		Config:    orchestrator.DefaultConfig(),
@@ -125,7 +135,12 @@ func (c Config) Validate() error {
 	if c.DataDir == "" {
 		errs = append(errs, errors.New("data_dir is empty: name a folder"))
 	}
-	for _, l := range []struct{ key, addr string }{{"http.addr", c.HTTP.Addr}, {"grpc.addr", c.GRPC.Addr}, {"admin.addr", c.Admin.Addr}} {
+	for _, l := range []struct{ key, addr string }{
+		{"http.addr", c.HTTP.Addr}, {"grpc.addr", c.GRPC.Addr}, {"admin.addr", c.Admin.Addr}, {metricsKey, c.Admin.MetricsAddr},
+	} {
+		if l.key == metricsKey && l.addr == "" {
+			continue
+		}
 		if _, _, err := net.SplitHostPort(l.addr); err != nil {
 			errs = append(errs, fmt.Errorf("%s: %q is not host:port, such as 127.0.0.1:3000", l.key, l.addr))
 		}

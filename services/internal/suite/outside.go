@@ -17,10 +17,10 @@ import (
 )
 
 // listeners are what is served to the outside.
-type listeners struct{ http, grpc, admin net.Listener }
+type listeners struct{ http, grpc, admin, metrics net.Listener }
 
 func (l *listeners) close() {
-	for _, one := range []net.Listener{l.http, l.grpc, l.admin} {
+	for _, one := range []net.Listener{l.http, l.grpc, l.admin, l.metrics} {
 		if one != nil {
 			_ = one.Close() // closed by its server already, as a rule
 		}
@@ -47,7 +47,7 @@ func (s *Suite) listen() error {
 		}
 		*l.to = lis
 	}
-	return nil
+	return s.listenMetrics()
 }
 
 func listenError(key, addr string, err error) error {
@@ -84,6 +84,7 @@ func (s *Suite) serveOutside(ctx context.Context) error {
 	s.running.Go(func() { s.fail(s.main.ServeTCP(s.listeners.grpc)) })
 	s.serveHTTP(s.listeners.http, s.gateway.Handler())
 	s.serveHTTP(s.listeners.admin, s.adminHandler())
+	s.serveMetrics()
 	return nil
 }
 

@@ -55,6 +55,24 @@ func TestMetricsCountWhatWasCalled(t *testing.T) {
 	}
 }
 
+func TestMetricsAloneMayBeReadFromElsewhere(t *testing.T) {
+	w := world.New(t, answering)
+	w.Config.Admin.MetricsAddr = "127.0.0.1:0"
+	s := w.Start(t)
+	c := world.ClientOf(s)
+	t.Cleanup(c.HTTP.CloseIdleConnections)
+	admin := adminOf(s.MetricsAddr(), c)
+	asNamed := func(req *http.Request) { req.Host = "nanoclaw.example" }
+	if got := (route{method: "GET", path: "/metrics"}).ask(t, admin, asNamed); got.StatusCode != http.StatusOK || !strings.Contains(got.text, "go_goroutines") {
+		t.Errorf("metrics: %d %s", got.StatusCode, got.text)
+	}
+	for _, path := range []string{"/", "/debug/pprof/", "/debug/pprof/heap"} {
+		if got := (route{method: "GET", path: path}).ask(t, admin, nil); got.StatusCode != http.StatusNotFound {
+			t.Errorf("%s: %d", path, got.StatusCode)
+		}
+	}
+}
+
 func TestProfilesAreOnTheAdminPort(t *testing.T) {
 	_, s, c := startWorld(t)
 	admin := adminOf(s.AdminAddr(), c)
