@@ -15,6 +15,7 @@ import (
 	pb "github.com/nanoclaw/nanoclaw/gen/go/nanoclaw/orchestrator/v1"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/auth"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/rpcerr"
+	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/engine"
 	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/run"
 	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/schema"
 )
@@ -37,6 +38,9 @@ func (s *Conversations) SendMessage(ctx context.Context, req *pb.SendMessageRequ
 	}
 	return &pb.SendMessageResponse{Message: m}, nil
 }
+
+// errParked ends waiting for a run that waits for a person itself.
+var errParked = errors.New("the run is parked")
 
 // answer waits for the end of a run.
 func (s *Conversations) answer(ctx context.Context, p auth.Principal, runID string) (*pb.Message, error) {
@@ -63,10 +67,13 @@ func (s *Conversations) answer(ctx context.Context, p auth.Principal, runID stri
 		}
 		drained := false
 		err = s.Watcher.Follow(ctx, p.UserID, runID, r.LastSeq, func(e *pb.RunEvent) error {
+			if e.GetNotice().GetKind() == engine.NoticeStuck {
+				return errParked
+			}
 			_, drained = e.Event.(*pb.RunEvent_Bye)
 			return nil
 		})
-		if err != nil {
+		if err != nil && !errors.Is(err, errParked) {
 			return nil, runError(err, runID)
 		}
 		if drained {

@@ -120,6 +120,9 @@ func (t *turn) begin(ctx context.Context, round int, events []*pb.RunEvent) (sch
 // since its history holds calls, but forbids to call any.
 func (t *turn) request(v verdict) (req provider.Request, cut bool) {
 	req.MaxTokens = t.cfg.MaxTokens
+	if window := t.model.ContextWindow; window > 0 {
+		req.MaxTokens = min(req.MaxTokens, window/4) // the rest is for what is asked
+	}
 	fixed := req.MaxTokens
 	if t.run.ToolsEnabled {
 		for _, tool := range t.Tools.Snapshot().All() {

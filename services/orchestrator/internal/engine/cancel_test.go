@@ -61,7 +61,7 @@ func TestCancel(t *testing.T) {
 				for i, c := range w.toolCalls(r) {
 					want := schema.CallDone
 					if c.Name == "stuck" {
-						want = schema.CallCancelled
+						want = schema.CallUnknown // it was being made, and has an effect
 					}
 					if c.State != want {
 						t.Errorf("call %d (%s) is %s, want %s", i, c.Name, c.State, want)

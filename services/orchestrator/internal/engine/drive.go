@@ -265,7 +265,8 @@ func cutShort(r prompt.Round) []*pb.RunEvent {
 	out := &pb.ToolResults{Round: int32(r.Call.Round)}
 	for _, c := range r.Tools[first:] {
 		if !c.Terminal() {
-			c.State, c.IsError, c.Reason = schema.CallCancelled, true, "CANCELLED"
+			c.State, c.Reason = c.Ending()
+			c.IsError = true
 		}
 		out.Results = append(out.Results, WireResult(c))
 	}

@@ -45,6 +45,9 @@ var (
 	errReleased  = fmt.Errorf("the process ends: %w", dispatch.ErrLeft)
 )
 
+// NoticeStuck is the kind of the notice that a run was left to a person.
+const NoticeStuck = "stuck"
+
 // sweepEvery is how often the engine looks for runs that need an owner.
 const sweepEvery = 2 * time.Second
 
@@ -334,6 +337,6 @@ func (e *Engine) claim(ctx context.Context, id string) {
 
 // stuck tells readers that a run is left to a person.
 func stuck(r schema.Run) []*pb.RunEvent {
-	return []*pb.RunEvent{restarted(r.Rounds), notice("stuck", r.Rounds, fmt.Sprintf(
+	return []*pb.RunEvent{restarted(r.Rounds), notice(NoticeStuck, r.Rounds, fmt.Sprintf(
 		"The server stopped %d times while the run was at this point. It is not tried again by itself; cancel it to go on with the conversation.", run.MaxTakeovers+1))}
 }

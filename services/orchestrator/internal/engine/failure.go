@@ -2,7 +2,7 @@ package engine
 
 import (
 	"errors"
-	"fmt"
+	"strings"
 
 	"google.golang.org/protobuf/proto"
 
@@ -29,7 +29,7 @@ func (t *turn) failure(err error) *pb.RunError {
 		code, reason := providerReason(e.Kind)
 		message := e.Message
 		if e.Detail != "" {
-			message = fmt.Sprintf("%s It said: %s", message, e.Detail)
+			message = strings.TrimRight(message, ".") + ". It said: " + e.Detail
 		}
 		return &pb.RunError{Code: code, Reason: reason, Message: message, Retryable: e.Retryable()}
 	}

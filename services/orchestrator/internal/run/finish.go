@@ -156,14 +156,22 @@ func AddUsage(to *pb.Usage, c schema.ModelCall) {
 	to.Estimated = to.Estimated || c.UsageEstimated
 }
 
-// cancelCalls marks the tool calls of a run that have no result as cancelled.
+// cancelCalls ends the tool calls of a run that have no result.
 func cancelCalls(ctx context.Context, tx bun.IDB, runID string, now time.Time) error {
-	_, err := tx.NewUpdate().Model((*schema.ToolCall)(nil)).
-		Set("state = ?, is_error = ?, reason = ?, ended_at = ?", schema.CallCancelled, true, "CANCELLED", now.UnixMilli()).
-		Where("run_id = ?", runID).
-		Where("state IN (?)", bun.In([]string{schema.CallPlanned, schema.CallWaitingApproval, schema.CallDispatching})).Exec(ctx)
+	var open []schema.ToolCall
+	err := tx.NewSelect().Model(&open).Column("id", "state", "effect").Where("run_id = ?", runID).
+		Where("state IN (?)", bun.List([]string{schema.CallPlanned, schema.CallWaitingApproval, schema.CallDispatching})).Scan(ctx)
 	if err != nil {
-		return fmt.Errorf("cancel calls of run %s: %w", runID, err)
+		return fmt.Errorf("read open calls of run %s: %w", runID, err)
+	}
+	for i := range open {
+		state, reason := open[i].Ending()
+		_, err := tx.NewUpdate().Model((*schema.ToolCall)(nil)).
+			Set("state = ?, is_error = ?, reason = ?, ended_at = ?", state, true, reason, now.UnixMilli()).
+			Where("id = ?", open[i].ID).Exec(ctx)
+		if err != nil {
+			return fmt.Errorf("end call %s: %w", open[i].ID, err)
+		}
 	}
 	return nil
 }

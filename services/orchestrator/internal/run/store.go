@@ -154,7 +154,7 @@ func (s *Store) GetMany(ctx context.Context, userID string, ids []string) (map[s
 		return out, nil
 	}
 	var rows []schema.Run
-	err := s.DB.Read().NewSelect().Model(&rows).Where("user_id = ?", userID).Where("id IN (?)", bun.In(ids)).Scan(ctx)
+	err := s.DB.Read().NewSelect().Model(&rows).Where("user_id = ?", userID).Where("id IN (?)", bun.List(ids)).Scan(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("read runs: %w", err)
 	}
@@ -172,12 +172,12 @@ func (s *Store) Rounds(ctx context.Context, whole bool, runIDs ...string) (calls
 		return nil, nil, nil
 	}
 	err = s.DB.Read().NewSelect().Model(&calls).
-		Where("run_id IN (?)", bun.In(runIDs)).Where("state = ?", schema.ModelCallDone).
+		Where("run_id IN (?)", bun.List(runIDs)).Where("state = ?", schema.ModelCallDone).
 		Order("run_id", "round", "attempt").Scan(ctx)
 	if err != nil {
 		return nil, nil, fmt.Errorf("read model calls: %w", err)
 	}
-	q := s.DB.Read().NewSelect().Model(&tools).Where("run_id IN (?)", bun.In(runIDs)).Order("run_id", "round", "ordinal")
+	q := s.DB.Read().NewSelect().Model(&tools).Where("run_id IN (?)", bun.List(runIDs)).Order("run_id", "round", "ordinal")
 	if !whole {
 		q = q.ExcludeColumn("result")
 	}

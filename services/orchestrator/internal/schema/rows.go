@@ -210,6 +210,22 @@ func (c *ToolCall) Terminal() bool {
 	return false
 }
 
+// Ending is how a call without a result ends when its run does: the outcome of
+// one that was being made is unknown, unless making it had no effect.
+func (c *ToolCall) Ending() (state, reason string) {
+	if c.State == CallDispatching && c.Effect != EffectPure {
+		return CallUnknown, ReasonOutcomeUnknown
+	}
+	return CallCancelled, ReasonCancelled
+}
+
+// What is said of calls that have no result.
+const (
+	EffectPure           = "pure"
+	ReasonCancelled      = "CANCELLED"
+	ReasonOutcomeUnknown = "OUTCOME_UNKNOWN"
+)
+
 // Event is a row of events.
 type Event struct {
 	bun.BaseModel `bun:"table:events"`

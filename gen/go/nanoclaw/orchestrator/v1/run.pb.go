@@ -1940,7 +1940,7 @@ func (x *RoundUsage) GetTotal() *Usage {
 // Notice tells something that a reader should know.
 type Notice struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// budget, breaker, compaction, retry, length or limit.
+	// budget, breaker, compaction, retry, length, limit, filter or stuck.
 	Kind string `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
 	// Words for a person.
 	Message string `protobuf:"bytes,2,opt,name=message,proto3" json:"message,omitempty"`

@@ -1099,7 +1099,7 @@ export const RoundUsageSchema: GenMessage<RoundUsage> = /*@__PURE__*/
  */
 export type Notice = Message<"nanoclaw.orchestrator.v1.Notice"> & {
   /**
-   * budget, breaker, compaction, retry, length or limit.
+   * budget, breaker, compaction, retry, length, limit, filter or stuck.
    *
    * @generated from field: string kind = 1;
    */
