@@ -3,6 +3,7 @@ package rpc
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"net"
 	"strings"
 
@@ -27,9 +28,12 @@ const (
 
 // authenticator finds out who calls and whether they may.
 type authenticator struct {
+	verifier  *auth.Verifier  // nil: no signed identity is good
 	tokens    *tokenCache     // nil: no token is good
 	anonymous *auth.Principal // nil: a token is always needed
 	rules     rules
+	log       *slog.Logger
+	loud      *oncePerPeer
 }
 
 func (a *authenticator) step(ctx context.Context, m method) (context.Context, func(error) error, error) {
@@ -46,36 +50,48 @@ func (a *authenticator) step(ctx context.Context, m method) (context.Context, fu
 	if inProcess {
 		identify = a.fromInside
 	}
-	p, err := identify(ctx, from)
+	p, claims, err := identify(ctx, from)
 	if err != nil {
 		return nil, nil, err
 	}
-	callOf(ctx).principal = p.ID()
+	callOf(ctx).principal, callOf(ctx).caller = p.ID(), claims.Issuer
 	if err := r.check(p); err != nil {
 		return nil, nil, err
 	}
 	if p.UserID != "" {
 		trace.SpanFromContext(ctx).SetAttributes(attribute.String("user.id", p.UserID))
 	}
+	if claims.Audience != "" {
+		ctx = context.WithValue(ctx, audienceKey{}, claims.Audience)
+	}
 	return auth.NewContext(ctx, p), nil, nil
 }
 
 // fromInside believes what the client interceptor of this process wrote.
-func (a *authenticator) fromInside(ctx context.Context, _ *peer.Peer) (auth.Principal, error) {
+func (a *authenticator) fromInside(ctx context.Context, _ *peer.Peer) (auth.Principal, auth.Claims, error) {
 	md, _ := metadata.FromIncomingContext(ctx)
 	p, ok, err := auth.FromMetadata(md)
 	if err != nil {
-		return auth.Principal{}, unauthenticated("the calling service sent a principal that makes no sense").WithCause(err)
+		return auth.Principal{}, auth.Claims{}, unauthenticated("the calling service sent a principal that makes no sense").WithCause(err)
 	}
 	if !ok {
-		return auth.Principal{}, unauthenticated("the calling service put no principal into the context of its call")
+		return auth.Principal{}, auth.Claims{}, unauthenticated("the calling service put no principal into the context of its call")
 	}
-	return p, nil
+	return p, auth.Claims{}, nil
 }
 
-// fromOutside takes an API token and nothing else; metadata that names a
-// principal is not even looked at.
-func (a *authenticator) fromOutside(ctx context.Context, from *peer.Peer) (auth.Principal, error) {
+// fromOutside takes a signed identity or an API token; metadata that names a
+// principal in plain words is not even looked at. A signed identity that is
+// refused is not made good by a token.
+func (a *authenticator) fromOutside(ctx context.Context, from *peer.Peer) (auth.Principal, auth.Claims, error) {
+	if signed := metadata.ValueFromIncomingContext(ctx, auth.IdentityHeader); len(signed) > 0 {
+		return a.fromIdentity(from, signed)
+	}
+	p, err := a.fromToken(ctx, from)
+	return p, auth.Claims{}, err
+}
+
+func (a *authenticator) fromToken(ctx context.Context, from *peer.Peer) (auth.Principal, error) {
 	values := metadata.ValueFromIncomingContext(ctx, headerAuthorization)
 	if len(values) == 0 && a.anonymous != nil && isLoopback(from) {
 		return *a.anonymous, nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"maps"
 	"net"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/backoff"
+	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/metadata"
@@ -31,6 +33,17 @@ type DialConfig struct {
 	// Token is an API token, sent with every call of [Dial]. It is not used in
 	// the process.
 	Token string
+
+	// Signer signs the principal of each call's context for the service Audience:
+	// "search", or "provider:<name>" for a foreign provider of tools. It is for
+	// [Dial], and excludes Token.
+	Signer   *auth.Signer
+	Audience string
+
+	// TLS encrypts the connections of [Dial]; the zero value is plaintext.
+	TLS TLSConfig
+	// Logger gets what people should know of a connection. Nil means none.
+	Logger *slog.Logger
 
 	// UnaryTimeout is the deadline of unary calls whose context has none; 0
 	// means DefaultUnaryTimeout (in the process, that of the server).
@@ -57,13 +70,35 @@ type DialConfig struct {
 
 // Dial connects to servers in another process. The target is a gRPC name such
 // as "127.0.0.1:3001" or "dns:///search:3001"; calls are spread over all of its
-// addresses. Nothing is dialled before the first call.
+// addresses whose servers are healthy (grpc.health.v1; one that does not know
+// that service counts as healthy). Nothing is dialled before the first call.
 //
-// Principals do not travel this way: the other side sees the user of the Token.
+// With a Signer the principal in the context of each call travels with it, and
+// a call without one goes out without an identity. Without a Signer the other
+// side sees the user of the Token.
 func Dial(target string, cfg DialConfig) (*grpc.ClientConn, error) {
-	c := &caller{token: cfg.Token, timeouts: cfg.timeouts()}
-	conn, err := grpc.NewClient(target, append(cfg.options(c),
-		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: clientKeepaliveTime, Timeout: clientKeepaliveTimeout}))...)
+	if cfg.Token != "" && cfg.Signer != nil {
+		return nil, fmt.Errorf("dial %s: %w", target, errTwoIdentities)
+	}
+	if cfg.Signer != nil && cfg.Audience == "" {
+		return nil, fmt.Errorf("dial %s: identities are signed for an audience, and it is missing", target)
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	transport, err := cfg.transport(target)
+	if err != nil {
+		return nil, fmt.Errorf("dial %s: %w", target, err)
+	}
+	c := &caller{token: cfg.Token, signs: cfg.Signer != nil, timeouts: cfg.timeouts()}
+	opts := append(cfg.options(c),
+		grpc.WithTransportCredentials(transport),
+		grpc.WithDefaultServiceConfig(cfg.serviceConfig(true)),
+		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: clientKeepaliveTime, Timeout: clientKeepaliveTimeout}))
+	if cfg.Signer != nil {
+		opts = append(opts, grpc.WithPerRPCCredentials(identityCredentials{cfg.Signer, cfg.Audience}))
+	}
+	conn, err := grpc.NewClient(target, opts...)
 	if err != nil {
 		return nil, fmt.Errorf("dial %s: %w", target, err)
 	}
@@ -88,6 +123,8 @@ func (s *Server) DialInProcess(cfg DialConfig) (*grpc.ClientConn, error) {
 	}
 	c := &caller{inProcess: true, timeouts: cfg.timeouts()}
 	conn, err := grpc.NewClient("passthrough:///in-process", append(cfg.options(c),
+		grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithDefaultServiceConfig(cfg.serviceConfig(false)),
 		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) {
 			return s.inProcess.DialContext(ctx)
 		}))...)
@@ -112,13 +149,11 @@ func (c DialConfig) options(via *caller) []grpc.DialOption {
 	}
 	tracing := ServerConfig{TracerProvider: c.TracerProvider, MeterProvider: c.MeterProvider}.tracing()
 	return []grpc.DialOption{
-		grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithStatsHandler(otelgrpc.NewClientHandler(tracing...)),
 		grpc.WithChainUnaryInterceptor(via.unary),
 		grpc.WithChainStreamInterceptor(via.stream),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxRecv)),
 		grpc.WithDisableServiceConfig(),
-		grpc.WithDefaultServiceConfig(c.serviceConfig()),
 		grpc.WithConnectParams(grpc.ConnectParams{
 			Backoff:           backoff.Config{BaseDelay: reconnectBase, Multiplier: 1.6, Jitter: 0.2, MaxDelay: reconnectMax},
 			MinConnectTimeout: connectMin,
@@ -126,11 +161,27 @@ func (c DialConfig) options(via *caller) []grpc.DialOption {
 	}
 }
 
-// serviceConfig is gRPC's service config: calls go round all addresses, and
-// what may be repeated is, while not too many attempts fail.
-func (c DialConfig) serviceConfig() string {
+// transport is TLS or plaintext; plaintext says so when it should not be.
+func (c DialConfig) transport(target string) (credentials.TransportCredentials, error) {
+	if c.TLS.Enabled() {
+		return newReloadingTLS(c.TLS, c.TLS.forClient, c.Logger)
+	}
+	if (c.Token != "" || c.Signer != nil) && !isLocalTarget(target) {
+		c.Logger.Warn("calls carry a token or an identity over the network without TLS; set tls.ca_file, or keep this on a private network",
+			slog.String("target", target))
+	}
+	return insecure.NewCredentials(), nil
+}
+
+// serviceConfig is gRPC's service config: calls go round all addresses, those
+// that say that they are not serving left out, and what may be repeated is,
+// while not too many attempts fail.
+func (c DialConfig) serviceConfig(watchHealth bool) string {
 	type object = map[string]any
 	config := object{"loadBalancingConfig": []object{{"round_robin": object{}}}}
+	if watchHealth {
+		config["healthCheckConfig"] = object{"serviceName": ""}
+	}
 	var names []object
 	for _, s := range c.RetryServices {
 		names = append(names, object{"service": s})
@@ -157,6 +208,7 @@ func (c DialConfig) serviceConfig() string {
 type caller struct {
 	inProcess bool
 	token     string
+	signs     bool // the credentials of the connection add an identity
 	timeouts  timeouts
 }
 
@@ -177,7 +229,7 @@ func (c *caller) outgoing(ctx context.Context) context.Context {
 	given, _ := metadata.FromOutgoingContext(ctx)
 	md := make(metadata.MD, len(given)+6)
 	for key, values := range given {
-		if !auth.IsReserved(key) && (!c.inProcess || key != headerAuthorization) {
+		if !auth.IsReserved(key) && (key != headerAuthorization || !c.inProcess && !c.signs) {
 			md[key] = values
 		}
 	}

@@ -29,6 +29,13 @@ const (
 	DefaultRatePerSecond = 100
 	DefaultBurst         = 200
 
+	// DefaultMaxConnectionAge lets clients find new replicas within minutes.
+	// DefaultMaxConnectionAgeGrace is for the streams that are open then: it is
+	// longer than a turn of a conversation. One that is longer still is cut with
+	// UNAVAILABLE, and its reader goes on from the last event that it saw.
+	DefaultMaxConnectionAge      = 5 * time.Minute
+	DefaultMaxConnectionAgeGrace = 15 * time.Minute
+
 	inProcessBufferBytes = 256 << 10
 	maxHeaderBytes       = 64 << 10
 	handshakeTimeout     = 10 * time.Second
@@ -66,6 +73,20 @@ type ServerConfig struct {
 	// (UNAUTHENTICATED, PERMISSION_DENIED or NOT_FOUND) for 5 s. Nil: nobody
 	// from outside gets in.
 	Exchange func(ctx context.Context, token string) (auth.Principal, error)
+
+	// Verifier believes the identities that the other processes of the deployment
+	// sign; its audiences are the services served here. Nil: callers from
+	// outside show API tokens only.
+	Verifier *auth.Verifier
+
+	// TLS encrypts ServeTCP, and with a ClientCAFile asks clients for a
+	// certificate. No CertFile: plaintext.
+	TLS TLSConfig
+
+	// MaxConnectionAge is when a client on TCP is asked to connect again, so that
+	// it looks its DNS name up again and finds new replicas; what is under way
+	// then has MaxConnectionAgeGrace to end. 0 means the defaults.
+	MaxConnectionAge, MaxConnectionAgeGrace time.Duration
 
 	// AnonymousPrincipal is who a caller on this machine is that shows no token.
 	// It makes ServeTCP refuse any listener that is not on loopback. Nil: a
@@ -123,8 +144,11 @@ func (c ServerConfig) complete() (ServerConfig, error) {
 	if c.Limits.RatePerSecond < 0 || c.Limits.Burst < 0 {
 		errs = append(errs, errors.New("limits must not be negative"))
 	}
-	if c.UnaryTimeout < 0 || c.MaxRecvBytes < 0 {
-		errs = append(errs, errors.New("UnaryTimeout and MaxRecvBytes must not be negative"))
+	if c.UnaryTimeout < 0 || c.MaxRecvBytes < 0 || c.MaxConnectionAge < 0 || c.MaxConnectionAgeGrace < 0 {
+		errs = append(errs, errors.New("UnaryTimeout, MaxRecvBytes, MaxConnectionAge and its grace must not be negative"))
+	}
+	if c.TLS.CertFile == "" && (c.TLS.KeyFile != "" || c.TLS.ClientCAFile != "") {
+		errs = append(errs, errors.New("TLS: key_file and client_ca_file are of no use to a server without cert_file"))
 	}
 	if c.UnaryTimeout == 0 {
 		c.UnaryTimeout = DefaultUnaryTimeout
@@ -134,6 +158,12 @@ func (c ServerConfig) complete() (ServerConfig, error) {
 	}
 	if c.MaxConcurrentStreams == 0 {
 		c.MaxConcurrentStreams = DefaultMaxConcurrentStreams
+	}
+	if c.MaxConnectionAge == 0 {
+		c.MaxConnectionAge = DefaultMaxConnectionAge
+	}
+	if c.MaxConnectionAgeGrace == 0 {
+		c.MaxConnectionAgeGrace = DefaultMaxConnectionAgeGrace
 	}
 	if c.MemoryUsage == nil {
 		c.MemoryUsage = runtimeMemory

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"google.golang.org/grpc"
 )
 
 type drainHook struct {
@@ -63,14 +65,14 @@ func runHooks(ctx context.Context, hooks []drainHook) error {
 // stop waits for the calls under way until ctx ends, then cuts them.
 func (s *Server) stop(ctx context.Context) error {
 	graceful := make(chan struct{})
-	go func() { s.grpc.GracefulStop(); close(graceful) }()
+	go func() { both((*grpc.Server).GracefulStop, s.inside, s.outside); close(graceful) }()
 	select {
 	case <-graceful:
 		return nil
 	case <-ctx.Done():
 	}
 	forced := make(chan struct{})
-	go func() { s.grpc.Stop(); close(forced) }()
+	go func() { both((*grpc.Server).Stop, s.inside, s.outside); close(forced) }()
 	grace := time.NewTimer(forcedStopGrace)
 	defer grace.Stop()
 	select {
@@ -79,4 +81,12 @@ func (s *Server) stop(ctx context.Context) error {
 	case <-grace.C:
 		return errors.New("drain: some calls do not end although they were cut")
 	}
+}
+
+// both ends two servers at once.
+func both(end func(*grpc.Server), a, b *grpc.Server) {
+	var ending sync.WaitGroup
+	ending.Go(func() { end(a) })
+	ending.Go(func() { end(b) })
+	ending.Wait()
 }

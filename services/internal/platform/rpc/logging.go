@@ -32,6 +32,9 @@ func logging(log *slog.Logger) step {
 			if p := callOf(ctx).principal; p != "" {
 				attrs = append(attrs, slog.String("principal", p))
 			}
+			if c := callOf(ctx).caller; c != "" {
+				attrs = append(attrs, slog.String("caller", c))
+			}
 			if err != nil {
 				attrs = append(attrs, slog.String("reason", rpcerr.Reason(err)), slog.String("error", err.Error()))
 			}

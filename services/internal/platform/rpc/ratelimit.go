@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"net"
 	"time"
 
 	lru "github.com/hashicorp/golang-lru/v2"
@@ -81,12 +80,8 @@ func (l *rateLimiter) bucket(id string) *rate.Limiter {
 // no identity.
 func peerHost(ctx context.Context) string {
 	from, ok := peer.FromContext(ctx)
-	if !ok || from.Addr == nil {
+	if !ok {
 		return ""
 	}
-	host, _, err := net.SplitHostPort(from.Addr.String())
-	if err != nil {
-		return from.Addr.String()
-	}
-	return host
+	return hostOf(from.Addr)
 }

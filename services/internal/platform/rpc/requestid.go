@@ -28,6 +28,7 @@ type callKey struct{}
 type call struct {
 	requestID string
 	principal string // auth.Principal.ID, once auth has run
+	caller    string // the service whose signed identity came, if one did
 }
 
 func callOf(ctx context.Context) *call {

@@ -26,7 +26,8 @@ import (
 // It is a grpc.ServiceRegistrar.
 type Server struct {
 	cfg       ServerConfig
-	grpc      *grpc.Server
+	inside    *grpc.Server // of the process: no TLS, connections do not age
+	outside   *grpc.Server
 	chain     []Interceptor
 	health    *healthService
 	validator *requestValidator
@@ -58,25 +59,47 @@ func NewServer(cfg ServerConfig) (*Server, error) {
 	if s.chain, err = newChain(cfg, s.validator); err != nil {
 		return nil, err
 	}
+	if err := s.makeServers(); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// makeServers makes the two servers, with the same chain.
+func (s *Server) makeServers() error {
+	cfg := s.cfg
 	unary := make([]grpc.UnaryServerInterceptor, len(s.chain))
 	stream := make([]grpc.StreamServerInterceptor, len(s.chain))
 	for i, link := range s.chain {
 		unary[i], stream[i] = link.Unary, link.Stream
 	}
-	s.grpc = grpc.NewServer(
+	common := []grpc.ServerOption{
 		grpc.ChainUnaryInterceptor(unary...),
 		grpc.ChainStreamInterceptor(stream...),
 		grpc.StatsHandler(otelgrpc.NewServerHandler(cfg.tracing()...)),
 		grpc.MaxRecvMsgSize(cfg.MaxRecvBytes),
 		grpc.MaxConcurrentStreams(cfg.MaxConcurrentStreams),
 		grpc.MaxHeaderListSize(maxHeaderBytes),
-		grpc.ConnectionTimeout(handshakeTimeout),
-		grpc.KeepaliveParams(keepalive.ServerParameters{Time: serverKeepaliveTime, Timeout: serverKeepaliveTimeout}),
-		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: minClientPing, PermitWithoutStream: true}),
 		grpc.WaitForHandlers(true),
-	)
-	s.health.register(s.grpc)
-	return s, nil
+	}
+	outside := append(common[:len(common):len(common)],
+		grpc.ConnectionTimeout(handshakeTimeout),
+		grpc.KeepaliveParams(keepalive.ServerParameters{
+			Time: serverKeepaliveTime, Timeout: serverKeepaliveTimeout,
+			MaxConnectionAge: cfg.MaxConnectionAge, MaxConnectionAgeGrace: cfg.MaxConnectionAgeGrace,
+		}),
+		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: minClientPing, PermitWithoutStream: true}))
+	if cfg.TLS.CertFile != "" {
+		encrypted, err := newReloadingTLS(cfg.TLS, cfg.TLS.forServer, cfg.Logger)
+		if err != nil {
+			return err
+		}
+		outside = append(outside, grpc.Creds(encrypted))
+	}
+	s.inside, s.outside = grpc.NewServer(common...), grpc.NewServer(outside...)
+	s.health.register(s.inside)
+	s.health.register(s.outside)
+	return nil
 }
 
 // newChain is the whole chain in its order, outermost first.
@@ -93,7 +116,11 @@ func newChain(cfg ServerConfig, validator *requestValidator) ([]Interceptor, err
 	if err != nil {
 		return nil, err
 	}
-	caller := &authenticator{anonymous: cfg.AnonymousPrincipal}
+	loud, err := newOncePerPeer()
+	if err != nil {
+		return nil, err
+	}
+	caller := &authenticator{verifier: cfg.Verifier, anonymous: cfg.AnonymousPrincipal, log: cfg.Logger, loud: loud}
 	if cfg.Exchange != nil {
 		if caller.tokens, err = newTokenCache(cfg.Exchange); err != nil {
 			return nil, err
@@ -133,7 +160,8 @@ func (s *Server) Chain() []Interceptor { return append([]Interceptor(nil), s.cha
 
 // RegisterService registers a service; before any Serve.
 func (s *Server) RegisterService(desc *grpc.ServiceDesc, impl any) {
-	s.grpc.RegisterService(desc, impl)
+	s.inside.RegisterService(desc, impl)
+	s.outside.RegisterService(desc, impl)
 	s.health.set(desc.ServiceName, false)
 }
 
@@ -143,7 +171,7 @@ func (s *Server) SetReady() error {
 	if err := s.Warm(); err != nil {
 		return err
 	}
-	for name := range s.grpc.GetServiceInfo() {
+	for name := range s.outside.GetServiceInfo() {
 		s.health.set(name, true)
 	}
 	s.health.set("", true)
@@ -158,7 +186,7 @@ func (s *Server) SetServing(service string, serving bool) { s.health.set(service
 // otherwise cost the first caller of each. SetReady does it too.
 func (s *Server) Warm() error {
 	var requests []protoreflect.MessageDescriptor
-	for name, info := range s.grpc.GetServiceInfo() {
+	for name, info := range s.outside.GetServiceInfo() {
 		for _, m := range info.Methods {
 			if d := methodDescriptor("/" + name + "/" + m.Name); d != nil {
 				requests = append(requests, d.Input())
@@ -171,14 +199,14 @@ func (s *Server) Warm() error {
 // RegisterReflection lets admin, another gRPC server on a port that only
 // operators reach, describe the services of s.
 func (s *Server) RegisterReflection(admin grpc.ServiceRegistrar) {
-	opts := reflection.ServerOptions{Services: s.grpc}
+	opts := reflection.ServerOptions{Services: s.outside}
 	reflectionv1.RegisterServerReflectionServer(admin, reflection.NewServerV1(opts))
 	reflectionv1alpha.RegisterServerReflectionServer(admin, reflection.NewServer(opts))
 }
 
 // ServeTCP serves callers from outside the process on lis until Drain; then it
-// answers nil. It closes lis. Callers show an API token; with an
-// AnonymousPrincipal lis must be on loopback.
+// answers nil. It closes lis. Callers show a signed identity or an API token;
+// with an AnonymousPrincipal lis must be on loopback.
 func (s *Server) ServeTCP(lis net.Listener) error {
 	if lis.Addr().Network() == inProcessNetwork {
 		return errors.Join(errors.New("serve gRPC: an in-process listener is not for callers from outside"), lis.Close())
@@ -188,17 +216,21 @@ func (s *Server) ServeTCP(lis net.Listener) error {
 			return errors.Join(fmt.Errorf("serve gRPC on %s: without tokens only a loopback address is served; use 127.0.0.1 or turn tokens on", lis.Addr()), lis.Close())
 		}
 	}
-	return s.serve(lis)
+	if addr, ok := lis.Addr().(*net.TCPAddr); ok && !addr.IP.IsLoopback() && s.cfg.TLS.CertFile == "" {
+		s.cfg.Logger.Warn("gRPC is served without TLS: tokens and identities cross the network in the clear; set tls.cert_file and tls.key_file, or keep this address on a private network",
+			slog.String("addr", lis.Addr().String()))
+	}
+	return s.serve(s.outside, lis)
 }
 
 // ServeInProcess serves the connections of DialInProcess until Drain; then it
 // answers nil.
-func (s *Server) ServeInProcess() error { return s.serve(s.inProcess) }
+func (s *Server) ServeInProcess() error { return s.serve(s.inside, s.inProcess) }
 
-func (s *Server) serve(lis net.Listener) error {
+func (s *Server) serve(on *grpc.Server, lis net.Listener) error {
 	s.cfg.Logger.LogAttrs(context.Background(), slog.LevelDebug, "serving gRPC",
 		slog.String("network", lis.Addr().Network()), slog.String("addr", lis.Addr().String()))
-	if err := s.grpc.Serve(lis); err != nil && !errors.Is(err, grpc.ErrServerStopped) {
+	if err := on.Serve(lis); err != nil && !errors.Is(err, grpc.ErrServerStopped) {
 		return fmt.Errorf("serve gRPC on %s: %w", lis.Addr(), err)
 	}
 	return nil
