@@ -50,5 +50,5 @@ func benchWrite(b *testing.B, synchronous Synchronous, callers int, text string)
 	calls.Wait()
 	b.StopTimer()
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "writes/s")
-	b.ReportMetric(float64(b.N)/float64(db.writer.commits.Load()), "writes/commit")
+	b.ReportMetric(float64(b.N)/float64(group(db).commits.Load()), "writes/commit")
 }

@@ -3,9 +3,6 @@ package store
 import (
 	"errors"
 	"fmt"
-
-	"modernc.org/sqlite"
-	sqlite3 "modernc.org/sqlite/lib"
 )
 
 var (
@@ -14,6 +11,19 @@ var (
 	// ErrNested is the answer to a Write from inside a Write closure, which
 	// would wait for itself: use the tx at hand.
 	ErrNested = errors.New("store: Write inside a Write closure: use the tx that the closure was given")
+	// ErrUnavailable says that the database cannot be reached, or has no room
+	// for one more connection or write. Nothing was written; try again later.
+	ErrUnavailable = errors.New("the database is not available")
+	// ErrUnknownCommit says that the connection broke while the server was
+	// committing: the changes are there as a whole or not at all, and only
+	// reading tells. Ids are made by the client, so whoever gets this may look
+	// for what they wrote, or write the same rows again and take a failure by
+	// [IsUnique] for success. The closure was not run again.
+	ErrUnknownCommit = errors.New("the connection broke during the commit: it is not known whether the changes were written; read them back before writing again")
+	// ErrDenied says that the server refuses the user.
+	ErrDenied = errors.New("access to the database is denied")
+	// ErrOldServer says that the server is of a version that is too old.
+	ErrOldServer = errors.New("the database server is too old: want MySQL 8.0 or MariaDB 10.6, or newer")
 	// ErrDiskFull says that nothing was written because the disk is full.
 	ErrDiskFull = errors.New("the disk is full: free some space and try again")
 	// ErrCorrupt says that the file is not an intact database.
@@ -31,35 +41,25 @@ type PanicError struct {
 func (e *PanicError) Error() string { return fmt.Sprintf("store: panic in a write: %v", e.Value) }
 
 // IsUnique tells whether err comes from a UNIQUE or PRIMARY KEY constraint.
-func IsUnique(err error) bool {
-	switch sqliteCode(err) {
-	case sqlite3.SQLITE_CONSTRAINT_UNIQUE, sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY, sqlite3.SQLITE_CONSTRAINT_ROWID:
-		return true
-	}
-	return false
+func IsUnique(err error) bool { return isUniqueSQLite(err) || mysqlNumber(err) == erDupEntry }
+
+// IsUnavailable tells whether err says that the database cannot be reached right
+// now, whether it comes from a Write, which says [ErrUnavailable], or as it is
+// from a query of Read.
+func IsUnavailable(err error) bool {
+	return errors.Is(err, ErrUnavailable) || isBusySQLite(err) || isLost(err) && !errors.Is(err, ErrUnknownCommit)
 }
 
 // explain adds what to do about the failures that a person can do something
 // about. The inner error stays in the chain.
 func explain(err error) error {
-	const primary = 0xff // the low byte is the kind, the rest its detail
-	switch sqliteCode(err) & primary {
-	case sqlite3.SQLITE_FULL:
-		return fmt.Errorf("%w: %w", ErrDiskFull, err)
-	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
-		return fmt.Errorf("%w: %w", ErrCorrupt, err)
-	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
-		return fmt.Errorf("another process holds the database: stop it, or wait until its backup is done: %w", err)
-	case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN:
-		return fmt.Errorf("the file and its folder must be writable for this user: %w", err)
+	for _, told := range []error{nil, ErrUnavailable, ErrUnknownCommit, ErrDenied, ErrDiskFull} {
+		if errors.Is(err, told) {
+			return err
+		}
 	}
-	return err
-}
-
-func sqliteCode(err error) int {
-	var e *sqlite.Error
-	if errors.As(err, &e) {
-		return e.Code()
+	if sqliteCode(err) != 0 {
+		return explainSQLite(err)
 	}
-	return 0
+	return explainMySQL(err)
 }

@@ -55,6 +55,8 @@ func open(t testing.TB, cfg Config) *DB {
 	return db
 }
 
+func group(db *DB) *writer { return db.writes.(*writer) }
+
 func insert(id int64, text string) func(context.Context, bun.IDB) error {
 	return func(ctx context.Context, tx bun.IDB) error {
 		_, err := tx.NewInsert().Model(&note{ID: id, Text: text}).Exec(ctx)

@@ -2,110 +2,94 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"errors"
-	"fmt"
-	"net/url"
-	"os"
-	"path/filepath"
-	"strconv"
 	"sync"
+	"time"
 
 	"github.com/uptrace/bun"
-	"github.com/uptrace/bun/dialect/sqlitedialect"
-	_ "modernc.org/sqlite" // registers the database/sql driver "sqlite"
+	"github.com/uptrace/bun/dialect"
 )
 
 // DB is the open database of a service. It is safe for concurrent use.
 type DB struct {
+	driver string
 	read   *bun.DB
 	write  *bun.DB
-	writer *writer
+	writes transactor
 
 	close    sync.Once
 	closeErr error
 }
 
-// Open opens the database, creating the file when there is none, and brings its
-// schema up to date before it answers. The caller closes the DB.
+// transactor runs the closures of Write.
+type transactor interface {
+	do(ctx context.Context, fn func(ctx context.Context, tx bun.IDB) error) error
+	// stop refuses new closures and returns when none is going on.
+	stop()
+}
+
+// Open opens the database and brings its schema up to date before it answers.
+// A SQLite file that is not there is created, and so is a database on a server
+// when the address names none. The caller closes the DB.
 //
-// Errors tell what to do: [ErrCorrupt] for a file that is no intact database,
-// [ErrDiskFull], [ErrNewerSchema] for a database written by a newer nanoclaw.
+// Errors tell what to do, and never show a password: [ErrUnavailable] for a
+// server that does not answer within the dial timeout, [ErrDenied],
+// [ErrOldServer], [ErrNewerSchema] for a database written by a newer nanoclaw,
+// [ErrCorrupt] for a file that is no intact database, [ErrDiskFull].
 func Open(ctx context.Context, cfg Config) (*DB, error) {
 	cfg, err := cfg.withDefaults()
 	if err != nil {
 		return nil, err
 	}
-	db, err := openSQLite(ctx, cfg)
-	if err != nil {
-		return nil, fmt.Errorf("store %s: open %s: %w", cfg.Service, cfg.Path, explain(err))
+	if cfg.Driver == DriverMySQL {
+		return openMySQL(ctx, cfg)
 	}
-	return db, nil
+	return openSQLite(ctx, cfg)
 }
 
-func openSQLite(ctx context.Context, cfg Config) (*DB, error) {
-	path, err := filepath.Abs(cfg.Path)
-	if err != nil {
-		return nil, err
+// ForUpdate makes a query inside a Write closure lock the rows that it reads
+// until the closure has ended: who decides by a row and then changes it reads it
+// this way. On SQLite, where one closure runs at a time, there is nothing to
+// lock.
+func ForUpdate(q *bun.SelectQuery) *bun.SelectQuery {
+	if q.Dialect().Name() == dialect.MySQL {
+		return q.For("UPDATE")
 	}
-	if err := createPrivate(path); err != nil {
-		return nil, err
-	}
-	if err := migrate(ctx, cfg, path); err != nil {
-		return nil, err
-	}
-	write, err := openPool(ctx, dsn(path, cfg, false), 1)
-	if err != nil {
-		return nil, err
-	}
-	read, err := openPool(ctx, dsn(path, cfg, true), cfg.Readers)
-	if err != nil {
-		return nil, errors.Join(err, write.Close())
-	}
-	return &DB{read: read, write: write, writer: startWriter(write)}, nil
+	return q
 }
 
-// createPrivate makes the file readable by its owner alone. SQLite gives its
-// -wal and -shm files the mode of the database.
-func createPrivate(path string) error {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
-	if err != nil {
-		return err
+// NowMillis is the time by which leases are measured, as unix milliseconds: the
+// database's own on a server, so that replicas with clocks of their own agree,
+// and the clock of this process on SQLite, which has one process. tx is the tx
+// of a Write closure, or Read().
+func (db *DB) NowMillis(ctx context.Context, tx bun.IDB) (int64, error) {
+	if db.driver == DriverSQLite {
+		return time.Now().UnixMilli(), nil
 	}
-	return errors.Join(f.Chmod(0o600), f.Close())
+	return mysqlNow(ctx, tx)
 }
 
-func openPool(ctx context.Context, dsn string, conns int) (*bun.DB, error) {
-	pool, err := sql.Open(DriverSQLite, dsn)
-	if err != nil {
-		return nil, err
-	}
-	pool.SetMaxOpenConns(conns)
-	pool.SetMaxIdleConns(conns) // a connection costs its pragmas: keep them all
-	if err := pool.PingContext(ctx); err != nil {
-		return nil, errors.Join(err, pool.Close())
-	}
-	// Columns that a newer release has added already are no error for this one.
-	return bun.NewDB(pool, sqlitedialect.New(), bun.WithDiscardUnknownColumns()), nil
-}
+// Driver is DriverSQLite or DriverMySQL.
+func (db *DB) Driver() string { return db.driver }
 
-func dsn(path string, cfg Config, readOnly bool) string {
-	q := url.Values{
-		"_busy_timeout": {strconv.FormatInt(cfg.BusyTimeout.Milliseconds(), 10)},
-		"_foreign_keys": {"1"},
-		"_synchronous":  {string(cfg.Synchronous)},
-		"_dqs":          {"0"}, // "x" is a name, never a string: a typing error is an error
-		"_error_rc":     {"1"},
-	}
-	if readOnly {
-		q.Set("_query_only", "1")
-	} else {
-		q.Set("_journal_mode", "WAL")
-		q.Set("_txlock", "immediate")
-		q.Add("_pragma", fmt.Sprintf("wal_autocheckpoint(%d)", walCheckpointPages))
-		q.Add("_pragma", fmt.Sprintf("journal_size_limit(%d)", walMaxBytes))
-	}
-	return (&url.URL{Scheme: "file", Path: path, RawQuery: q.Encode()}).String()
+// Write runs fn in a transaction and returns nil once it is committed. When fn
+// returns an error or panics ([PanicError]), its changes are undone and the
+// error is returned. The package comment tells how commits are shared, when fn
+// runs again and what it may do.
+//
+// A ctx that ends before fn starts leaves fn unrun. From then on the drivers
+// differ. On SQLite fn is carried to its end, and Write waits for it: fn's ctx
+// has the values of ctx but not its deadline, because a statement cut short
+// inside a shared transaction would take its neighbours with it. On a server
+// fn's ctx ends with ctx, and what fn did is undone; a COMMIT that has been sent
+// is waited for.
+//
+// Errors besides fn's own: [ErrClosed], [ErrNested], [ErrDiskFull],
+// [ErrCorrupt], [ErrUnavailable], the error of ctx, or that of a COMMIT that
+// failed; after all of them nothing was written. Only after [ErrUnknownCommit]
+// it may have been.
+func (db *DB) Write(ctx context.Context, fn func(ctx context.Context, tx bun.IDB) error) error {
+	return db.writes.do(ctx, fn)
 }
 
 // Read is for queries. It shows what has been committed, cannot write, and must
@@ -116,7 +100,7 @@ func (db *DB) Read() bun.IDB { return db.read }
 // still wait get [ErrClosed]. It may be called more than once.
 func (db *DB) Close() error {
 	db.close.Do(func() {
-		db.writer.stop()
+		db.writes.stop()
 		// The writer goes last: the last connection folds the log into the file.
 		db.closeErr = errors.Join(db.read.Close(), db.write.Close())
 	})

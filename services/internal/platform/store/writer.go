@@ -10,24 +10,7 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// Write runs fn in a transaction and returns nil once it is committed. When fn
-// returns an error or panics ([PanicError]), its changes are undone and the
-// error is returned. The package comment tells how commits are shared and what
-// fn may do.
-//
-// A ctx that ends before fn starts leaves fn unrun. Once started, fn is carried
-// to its end, and Write waits for it: fn's ctx has the values of ctx but not its
-// deadline, because a statement cut short inside a shared transaction would take
-// its neighbours with it.
-//
-// Errors besides fn's own: [ErrClosed], [ErrNested], [ErrDiskFull] and
-// [ErrCorrupt], the error of ctx, or that of a COMMIT that failed, in which case
-// nothing was written.
-func (db *DB) Write(ctx context.Context, fn func(ctx context.Context, tx bun.IDB) error) error {
-	return db.writer.do(ctx, fn)
-}
-
-// writer owns the one connection that writes.
+// writer owns the one connection that writes to a SQLite file.
 type writer struct {
 	db      *bun.DB
 	jobs    chan *job // unbuffered: whoever waits is the queue, in order of arrival
@@ -183,7 +166,7 @@ func (w *writer) run(tx bun.Tx, j *job) (err error, lost bool) {
 	if err != nil {
 		return fmt.Errorf("store: savepoint: %w", explain(err)), true
 	}
-	if err := call(j, savepoint); err != nil {
+	if err := call(j.inner, j.fn, savepoint); err != nil {
 		undo := savepoint.Rollback()
 		return explain(err), undo != nil
 	}
@@ -193,14 +176,14 @@ func (w *writer) run(tx bun.Tx, j *job) (err error, lost bool) {
 	return nil, false
 }
 
-// call runs the closure and turns a panic into an error.
-func call(j *job, tx bun.Tx) (err error) {
+// call runs a closure and turns a panic into an error.
+func call(ctx context.Context, fn func(ctx context.Context, tx bun.IDB) error, tx bun.Tx) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = &PanicError{Value: p, Stack: debug.Stack()}
 		}
 	}()
-	return j.fn(j.inner, tx)
+	return fn(ctx, tx)
 }
 
 var errGoexit = errors.New("store: the write's goroutine was ended by runtime.Goexit (a t.Fatal in the closure?)")

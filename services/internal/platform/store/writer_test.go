@@ -81,7 +81,7 @@ func TestWritesQueuedBehindOneShareACommit(t *testing.T) {
 		t.Errorf("%d rows, want %d", got, n)
 	}
 	// The holder and 63 others, then 64, 64 and 9.
-	if got := db.writer.commits.Load(); got != 4 {
+	if got := group(db).commits.Load(); got != 4 {
 		t.Errorf("%d commits for 201 queued writes, want 4 batches of at most 64", got)
 	}
 }
@@ -108,7 +108,7 @@ func TestManyWritersAtOnce(t *testing.T) {
 	if got := len(texts(t, db)); got != goroutines*each {
 		t.Errorf("%d rows, want %d", got, goroutines*each)
 	}
-	if commits := db.writer.commits.Load(); commits >= goroutines*each/2 {
+	if commits := group(db).commits.Load(); commits >= goroutines*each/2 {
 		t.Errorf("%d commits for %d writes: not grouped", commits, goroutines*each)
 	}
 }
@@ -172,7 +172,7 @@ func TestAFailingClosureUndoesOnlyItself(t *testing.T) {
 	if got, want := texts(t, db), []string{"note 0", "note 2", "note 5"}; !slices.Equal(got, want) {
 		t.Errorf("rows = %q, want %q", got, want)
 	}
-	if got := db.writer.commits.Load(); got != 1 {
+	if got := group(db).commits.Load(); got != 1 {
 		t.Errorf("%d commits, want 1 for the whole batch", got)
 	}
 	for _, i := range []int{0, 2, 5} {
@@ -306,45 +306,6 @@ func TestContext(t *testing.T) {
 
 type ctxKey struct{}
 
-func TestNestedWriteFailsLoudly(t *testing.T) {
-	db, other := open(t, testConfig(t)), open(t, testConfig(t))
-	ctx := context.Background()
-	err := db.Write(ctx, func(ctx context.Context, tx bun.IDB) error {
-		return tx.RunInTx(ctx, nil, func(ctx context.Context, tx bun.Tx) error {
-			return db.Write(ctx, insert(1, "inner"))
-		})
-	})
-	if !errors.Is(err, ErrNested) {
-		t.Errorf("nested: %v", err)
-	}
-	err = db.Write(ctx, func(ctx context.Context, tx bun.IDB) error {
-		return other.Write(ctx, func(ctx context.Context, tx bun.IDB) error { return db.Write(ctx, insert(1, "inner")) })
-	})
-	if !errors.Is(err, ErrNested) {
-		t.Errorf("nested over another database: %v", err)
-	}
-}
-
-func TestNestedTransactionOfTheClosureIsASavepoint(t *testing.T) {
-	db := open(t, testConfig(t))
-	err := db.Write(context.Background(), func(ctx context.Context, tx bun.IDB) error {
-		if err := insert(1, "kept")(ctx, tx); err != nil {
-			return err
-		}
-		failed := tx.RunInTx(ctx, nil, func(ctx context.Context, tx bun.Tx) error {
-			_ = insert(2, "undone")(ctx, tx)
-			return errors.New("no")
-		})
-		if failed == nil {
-			return errors.New("inner error lost")
-		}
-		return nil
-	})
-	if got := texts(t, db); err != nil || !slices.Equal(got, []string{"kept"}) {
-		t.Errorf("rows = %q, err = %v", got, err)
-	}
-}
-
 func TestGoexitInAClosureDoesNotStopTheWriter(t *testing.T) {
 	db := open(t, testConfig(t))
 	err := db.Write(context.Background(), func(ctx context.Context, tx bun.IDB) error {
@@ -371,7 +332,7 @@ func TestWriteAfterCloseIsRefused(t *testing.T) {
 	queued(&calls, func() { waiting = db.Write(context.Background(), insert(1, "x")) })
 	closed := make(chan error, 1)
 	go func() { closed <- db.Close() }()
-	<-db.writer.quit
+	<-group(db).quit
 	calls.Wait()
 	if !errors.Is(waiting, ErrClosed) {
 		t.Errorf("waiting write: %v", waiting)
