@@ -4,8 +4,10 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/auth"
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/ratelimit"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/rpcerr"
 	"github.com/nanoclaw/nanoclaw/services/search/internal/adapter"
 	"github.com/nanoclaw/nanoclaw/services/search/internal/outcome"
@@ -32,8 +34,8 @@ func (s *Service) answer(ctx context.Context, p auth.Principal, q question) (ans
 	if err != nil {
 		return answer{}, err
 	}
-	if wait, ok := s.callers.Allow(p.ID()); !ok {
-		return answer{}, tooMany(s.cfg.CallsPerMinute).WithRetry(wait)
+	if err := s.count(ctx, p); err != nil {
+		return answer{}, err
 	}
 	a := answer{query: checked.text}
 	for _, name := range order {
@@ -46,6 +48,19 @@ func (s *Service) answer(ctx context.Context, p auth.Principal, q question) (ans
 		return a, nil
 	}
 	return answer{}, a.failure(ctx)
+}
+
+// count counts a search of p, or refuses it.
+func (s *Service) count(ctx context.Context, p auth.Principal) error {
+	limit := ratelimit.Limit{N: s.cfg.CallsPerMinute, Per: time.Minute}
+	turn, err := s.limiter.Take(ctx, "search/"+p.ID(), limit, 0)
+	if err != nil {
+		return err
+	}
+	if !turn.OK {
+		return tooMany(s.cfg.CallsPerMinute).WithRetry(turn.Wait)
+	}
+	return nil
 }
 
 // failure is the error of a search that no engine answered.

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"time"
 
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/ratelimit"
 	"github.com/nanoclaw/nanoclaw/services/search/internal/bing"
 	"github.com/nanoclaw/nanoclaw/services/search/internal/duckduckgo"
 )
@@ -40,8 +41,8 @@ type Config struct {
 	// MaxResults is how many results a search gives when the caller does not
 	// say, 1 to MaxResultsCap.
 	MaxResults int `config:"max_results"`
-	// CallsPerMinute is how many searches each user may make in any minute;
-	// 0 means no limit.
+	// CallsPerMinute is how many searches each user may make in any minute, up
+	// to ratelimit.MaxN; 0 means no limit.
 	CallsPerMinute int `config:"calls_per_minute"`
 	// AttemptTimeout bounds one question to one engine, the wait for its turn
 	// not counted.
@@ -87,8 +88,8 @@ func (c Config) Validate() error {
 	if c.MaxResults < 1 || c.MaxResults > MaxResultsCap {
 		errs = append(errs, fmt.Errorf("search.max_results is %d: it must be 1 to %d", c.MaxResults, MaxResultsCap))
 	}
-	if c.CallsPerMinute < 0 {
-		errs = append(errs, fmt.Errorf("search.calls_per_minute is %d: it must be 0 (no limit) or more", c.CallsPerMinute))
+	if c.CallsPerMinute < 0 || c.CallsPerMinute > ratelimit.MaxN {
+		errs = append(errs, fmt.Errorf("search.calls_per_minute is %d: it must be 0 (no limit) to %d", c.CallsPerMinute, ratelimit.MaxN))
 	}
 	if c.AttemptTimeout <= 0 {
 		errs = append(errs, fmt.Errorf("search.attempt_timeout is %s: it must be longer than 0", c.AttemptTimeout))

@@ -3,6 +3,7 @@ package search
 import (
 	"cmp"
 
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/ratelimit"
 	"github.com/nanoclaw/nanoclaw/services/search/internal/adapter"
 	"github.com/nanoclaw/nanoclaw/services/search/internal/bing"
 	"github.com/nanoclaw/nanoclaw/services/search/internal/duckduckgo"
@@ -19,16 +20,24 @@ type engine struct {
 	trust transport.Trust
 }
 
-// engines is the one list of the engines there are.
-func engines(cfg Config) map[string]*engine {
+// engines is the one list of the engines there are. limiter keeps their pace.
+func engines(cfg Config, limiter ratelimit.Limiter) map[string]*engine {
 	out := map[string]*engine{}
 	add := func(a adapter.Adapter, e EngineConfig) {
-		out[a.Name()] = &engine{a, pacing.New(e.gap()), transport.Trust(e.BaseURL != "")}
+		out[a.Name()] = &engine{a, pacing.New(limiter, queueKey(a.Name(), e.BaseURL), e.gap()), transport.Trust(e.BaseURL != "")}
 	}
 	add(bing.New(bing.Config{BaseURL: cfg.Bing.BaseURL, Market: cfg.Market}), cfg.Bing)
 	add(duckduckgo.NewHTML(cfg.DuckDuckGo.BaseURL), cfg.DuckDuckGo)
 	add(duckduckgo.NewLite(cfg.DuckDuckGoLite.BaseURL), cfg.DuckDuckGoLite)
 	return out
+}
+
+// queueKey names the queue for an engine at an address.
+func queueKey(name, baseURL string) string {
+	if baseURL == "" {
+		return "search/engine/" + name
+	}
+	return "search/engine/" + name + "@" + baseURL
 }
 
 // parser is the half of an adapter that reads.

@@ -87,7 +87,7 @@ func (in InspectInput) page() ([]byte, error) {
 }
 
 func parserOf(provider string) parser {
-	if e, ok := engines(Config{})[provider]; ok {
+	if e, ok := engines(Config{}, nil)[provider]; ok {
 		return e.Parse
 	}
 	return generic.Parse

@@ -15,7 +15,7 @@ import (
 	searchv1 "github.com/nanoclaw/nanoclaw/gen/go/nanoclaw/search/v1"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/auth"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/netguard"
-	"github.com/nanoclaw/nanoclaw/services/search/internal/callers"
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/ratelimit"
 	"github.com/nanoclaw/nanoclaw/services/search/internal/selection"
 	"github.com/nanoclaw/nanoclaw/services/search/internal/transport"
 	"github.com/nanoclaw/nanoclaw/services/toolkit"
@@ -28,6 +28,9 @@ const scope = "nanoclaw/search"
 type Deps struct {
 	// Guard judges the addresses that are dialled. Required.
 	Guard *netguard.Guard
+	// Limiter counts searches of users and keeps the distance between requests
+	// to an engine. Replicas share one; nil means that this process is alone.
+	Limiter ratelimit.Limiter
 	// Log is slog.Default() when nil.
 	Log *slog.Logger
 }
@@ -43,7 +46,7 @@ type Service struct {
 	client   *transport.Client
 	engines  map[string]*engine
 	rules    selection.Rules
-	callers  *callers.Limiter
+	limiter  ratelimit.Limiter
 	tools    *toolkit.Provider
 }
 
@@ -59,6 +62,9 @@ func New(_ context.Context, cfg Config, deps Deps) (*Service, error) {
 	if deps.Log == nil {
 		deps.Log = slog.Default()
 	}
+	if deps.Limiter == nil {
+		deps.Limiter = ratelimit.NewMemory()
+	}
 	attempts, err := otel.Meter(scope).Int64Counter("nanoclaw.search.attempts",
 		metric.WithDescription("Questions to search engines, by provider and outcome."))
 	if err != nil {
@@ -70,8 +76,8 @@ func New(_ context.Context, cfg Config, deps Deps) (*Service, error) {
 		tracer:   otel.Tracer(scope),
 		attempts: attempts,
 		client:   transport.New(deps.Guard),
-		engines:  engines(cfg),
-		callers:  callers.New(cfg.CallsPerMinute),
+		engines:  engines(cfg, deps.Limiter),
+		limiter:  deps.Limiter,
 	}
 	s.rules = selection.Rules{Configured: cfg.Adapter, Default: defaultOrder(), Known: s.names()}
 	if err := s.rules.Validate(); err != nil {

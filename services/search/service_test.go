@@ -2,6 +2,7 @@ package search
 
 import (
 	"context"
+	"log/slog"
 	"net/http"
 	"slices"
 	"strings"
@@ -13,6 +14,7 @@ import (
 
 	searchv1 "github.com/nanoclaw/nanoclaw/gen/go/nanoclaw/search/v1"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/netguard"
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/ratelimit"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/rpcerr"
 )
 
@@ -298,6 +300,36 @@ func TestTheLimitIsEachUsersOwn(t *testing.T) {
 	}
 	if _, err := s.Search(as(t, "bob"), ask("tea")); err != nil {
 		t.Errorf("another user: %v", err)
+	}
+}
+
+func TestReplicasShareLimitsAndPace(t *testing.T) {
+	guard, err := netguard.New(netguard.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := DefaultConfig()
+	cfg.Bing = engineAt(t, says(200, bingPage("tea", "https://tea.example/")))
+	cfg.Adapter, cfg.CallsPerMinute, cfg.Bing.MinGap = "bing", 2, time.Hour
+	shared := ratelimit.NewMemory()
+	var replicas [2]*Service
+	for i := range replicas {
+		replicas[i], err = New(t.Context(), cfg, Deps{Guard: guard, Log: slog.New(slog.DiscardHandler), Limiter: shared})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer replicas[i].Close()
+	}
+	if _, err := replicas[0].Search(as(t, "ann"), ask("tea")); err != nil {
+		t.Fatal(err)
+	}
+	_, err = replicas[1].Search(as(t, "ann"), ask("tea"))
+	if d, ok := rpcerr.RetryDelay(err); rpcerr.Reason(err) != "RATE_LIMITED" || !ok || d < 59*time.Minute {
+		t.Errorf("the engine was not kept at a distance: %v, again in %s", err, d)
+	}
+	_, err = replicas[0].Search(as(t, "ann"), ask("tea"))
+	if d, ok := rpcerr.RetryDelay(err); rpcerr.Reason(err) != "RATE_LIMITED" || !ok || d > time.Minute {
+		t.Errorf("the third search of two: %v, again in %s", err, d)
 	}
 }
 

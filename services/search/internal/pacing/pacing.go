@@ -7,18 +7,20 @@ import (
 	"fmt"
 	"time"
 
-	"golang.org/x/time/rate"
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/ratelimit"
 )
 
 // Gate lets one request through every so often. It is safe for concurrent use.
-type Gate struct{ limiter *rate.Limiter }
+type Gate struct {
+	limiter ratelimit.Limiter
+	key     string
+	limit   ratelimit.Limit
+}
 
-// New makes a gate with a gap between requests; 0 lets everything through.
-func New(gap time.Duration) *Gate {
-	if gap <= 0 {
-		return &Gate{rate.NewLimiter(rate.Inf, 1)}
-	}
-	return &Gate{rate.NewLimiter(rate.Every(gap), 1)}
+// New makes a gate with a gap between requests; 0 lets everything through. All
+// gates with one key and limiter are one queue.
+func New(limiter ratelimit.Limiter, key string, gap time.Duration) *Gate {
+	return &Gate{limiter, key, ratelimit.Limit{N: 1, Per: gap}}
 }
 
 // BusyError says that a turn would have come too late to be waited for.
@@ -36,27 +38,25 @@ func (e *BusyError) Error() string {
 // *BusyError at once. When the context ends meanwhile the turn goes to others,
 // as far as they have not queued behind it, and its error is returned.
 func (g *Gate) Wait(ctx context.Context, longest time.Duration) error {
-	if err := ctx.Err(); err != nil {
+	if deadline, limited := ctx.Deadline(); limited {
+		longest = min(longest, time.Until(deadline))
+	}
+	turn, err := g.limiter.Take(ctx, g.key, g.limit, longest)
+	switch {
+	case err != nil:
 		return err
-	}
-	now := time.Now()
-	turn := g.limiter.ReserveN(now, 1)
-	wait := turn.DelayFrom(now)
-	deadline, limited := ctx.Deadline()
-	if wait > longest || limited && now.Add(wait).After(deadline) {
-		turn.CancelAt(now)
-		return &BusyError{wait}
-	}
-	if wait == 0 {
+	case !turn.OK:
+		return &BusyError{turn.Wait}
+	case turn.Wait == 0:
 		return nil
 	}
-	timer := time.NewTimer(wait)
+	timer := time.NewTimer(turn.Wait)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
 		return nil
 	case <-ctx.Done():
-		turn.Cancel()
+		turn.GiveBack(ctx)
 		return ctx.Err()
 	}
 }

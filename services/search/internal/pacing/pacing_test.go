@@ -6,13 +6,17 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/ratelimit"
 )
 
 const gap = 2 * time.Second
 
+func gate(gap time.Duration) *Gate { return New(ratelimit.NewMemory(), "engine", gap) }
+
 func TestRequestsKeepTheirDistance(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g, start := New(gap), time.Now()
+		g, start := gate(gap), time.Now()
 		for i := range 3 {
 			if err := g.Wait(t.Context(), time.Minute); err != nil {
 				t.Fatal(err)
@@ -26,7 +30,7 @@ func TestRequestsKeepTheirDistance(t *testing.T) {
 
 func TestATurnBeyondTheDeadlineIsRefusedAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g, start := New(gap), time.Now()
+		g, start := gate(gap), time.Now()
 		if err := g.Wait(t.Context(), time.Minute); err != nil {
 			t.Fatal(err)
 		}
@@ -51,7 +55,7 @@ func TestATurnBeyondTheDeadlineIsRefusedAtOnce(t *testing.T) {
 
 func TestACallerWhoLeavesGivesTheTurnBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := New(gap)
+		g := gate(gap)
 		if err := g.Wait(t.Context(), 0); err != nil {
 			t.Fatal(err)
 		}
@@ -70,7 +74,7 @@ func TestACallerWhoLeavesGivesTheTurnBack(t *testing.T) {
 }
 
 func TestNoGap(t *testing.T) {
-	g := New(0)
+	g := gate(0)
 	for range 100 {
 		if err := g.Wait(t.Context(), 0); err != nil {
 			t.Fatal(err)
