@@ -80,7 +80,7 @@ func (s *Store) Update(ctx context.Context, userID, id string, ch Changes) (sche
 	var c schema.Conversation
 	err := s.DB.Write(ctx, func(ctx context.Context, tx bun.IDB) error {
 		c = schema.Conversation{}
-		if err := tx.NewSelect().Model(&c).Where("id = ? AND user_id = ?", id, userID).Scan(ctx); err != nil {
+		if err := store.ForUpdate(tx.NewSelect().Model(&c).Where("id = ? AND user_id = ?", id, userID)).Scan(ctx); err != nil {
 			return err
 		}
 		for _, f := range []struct{ to, from *string }{{&c.Title, ch.Title}, {&c.Model, ch.Model}, {&c.SystemPrompt, ch.SystemPrompt}} {
@@ -123,11 +123,16 @@ func (s *Store) Delete(ctx context.Context, userID, id string) error {
 		if n, err := res.RowsAffected(); err != nil || n == 0 {
 			return errors.Join(ErrNotFound, err)
 		}
-		const ofRuns = "run_id IN (SELECT id FROM runs WHERE conversation_id = ?)"
+		// Locked, so that no owner of a run adds to what is being removed.
+		var runs []string
+		err = store.ForUpdate(tx.NewSelect().Model((*schema.Run)(nil)).Column("id").Where("conversation_id = ?", id)).Scan(ctx, &runs)
+		if err != nil {
+			return err
+		}
 		for _, d := range []*bun.DeleteQuery{
-			tx.NewDelete().Table("events").Where(ofRuns, id),
-			tx.NewDelete().Table("approvals").Where(ofRuns, id),
-			tx.NewDelete().Table("model_calls").Where(ofRuns, id),
+			tx.NewDelete().Table("events").Where("run_id IN ?", bun.Tuple(runs)),
+			tx.NewDelete().Table("approvals").Where("run_id IN ?", bun.Tuple(runs)),
+			tx.NewDelete().Table("model_calls").Where("run_id IN ?", bun.Tuple(runs)),
 			tx.NewDelete().Table("tool_calls").Where("conversation_id = ?", id),
 			tx.NewDelete().Table("runs").Where("conversation_id = ?", id),
 			tx.NewDelete().Table("messages").Where("conversation_id = ?", id),

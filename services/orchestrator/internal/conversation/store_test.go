@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -13,8 +12,8 @@ import (
 	"github.com/uptrace/bun"
 	"go.uber.org/goleak"
 
-	"github.com/nanoclaw/nanoclaw/services/internal/platform/store"
 	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/schema"
+	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/schema/schematest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -28,15 +27,7 @@ type world struct {
 
 func open(t *testing.T) *world {
 	t.Helper()
-	db, err := store.Open(t.Context(), store.Config{Service: "orchestrator", Path: filepath.Join(t.TempDir(), "o.db"), Migrations: schema.Migrations()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := db.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	db := schematest.Open(t)
 	now := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
 	return &world{t: t, Store: &Store{DB: db, Now: func() time.Time { now = now.Add(time.Second); return now }}}
 }

@@ -76,9 +76,12 @@ func (s *Store) Owner(ctx context.Context) (string, error) {
 		if !errors.Is(err, sql.ErrNoRows) {
 			return err
 		}
-		u = schema.User{ID: schema.NewID(schema.UserPrefix), Name: ownerName, CreatedAt: s.Now().UnixMilli()}
-		_, err = tx.NewInsert().Model(&u).Exec(ctx)
-		return err
+		made := schema.User{ID: schema.NewID(schema.UserPrefix), Name: ownerName, CreatedAt: s.Now().UnixMilli()}
+		if _, err = tx.NewInsert().Model(&made).Ignore().Exec(ctx); err != nil {
+			return err
+		}
+		// Another replica may have been faster.
+		return tx.NewSelect().Model(&u).Where("name = ?", ownerName).Scan(ctx)
 	})
 	if err != nil {
 		return "", fmt.Errorf("read owner: %w", err)
@@ -134,6 +137,13 @@ func (s *Store) Create(ctx context.Context, p auth.Principal, name string, scope
 		t.ExpiresAt = s.Now().Add(life).UnixMilli()
 	}
 	err = s.DB.Write(ctx, func(ctx context.Context, tx bun.IDB) error {
+		// Those who make tokens of a user go one after another, so that the count
+		// holds.
+		var user string
+		err := store.ForUpdate(tx.NewSelect().Model((*schema.User)(nil)).Column("id").Where("id = ?", p.UserID)).Scan(ctx, &user)
+		if err != nil && !errors.Is(err, sql.ErrNoRows) {
+			return err
+		}
 		n, err := tx.NewSelect().Model((*schema.Token)(nil)).Where("user_id = ?", p.UserID).Count(ctx)
 		if err != nil {
 			return err

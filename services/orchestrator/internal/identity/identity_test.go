@@ -8,10 +8,12 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/auth"
+	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/schema/schematest"
 )
 
 var ann = auth.UserPrincipal("usr_ann", auth.ScopeAll)
@@ -32,12 +34,13 @@ func TestATokenIsItsUserWithItsScopes(t *testing.T) {
 }
 
 func TestNoFileOfTheDatabaseHoldsAToken(t *testing.T) {
-	w := open(t)
+	dir := t.TempDir()
+	w := over(t, schematest.OpenFile(t, filepath.Join(dir, "o.db")))
 	token, row, err := w.Create(t.Context(), ann, "bot", nil, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	files, err := filepath.Glob(filepath.Join(w.dir, "o.db*"))
+	files, err := filepath.Glob(filepath.Join(dir, "o.db*"))
 	if err != nil || len(files) == 0 {
 		t.Fatal(files, err)
 	}
@@ -205,6 +208,25 @@ func TestAUserHasABoundedNumberOfTokens(t *testing.T) {
 	}
 	if _, err := w.LocalToken(t.Context(), "usr_ann", filepath.Join(w.dir, "local.token")); err != nil {
 		t.Errorf("the server would not start: %v", err)
+	}
+}
+
+func TestReplicasThatStartTogetherHaveOneOwner(t *testing.T) {
+	w := open(t)
+	ids := make([]string, 8)
+	var wg sync.WaitGroup
+	for i := range ids {
+		wg.Go(func() {
+			id, err := w.Owner(t.Context())
+			if err != nil {
+				t.Error(err)
+			}
+			ids[i] = id
+		})
+	}
+	wg.Wait()
+	if slices.Sort(ids); ids[0] == "" || ids[0] != ids[len(ids)-1] {
+		t.Errorf("owners %q", ids)
 	}
 }
 

@@ -1,14 +1,13 @@
 package identity
 
 import (
-	"path/filepath"
 	"testing"
 	"time"
 
 	"go.uber.org/goleak"
 
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/store"
-	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/schema"
+	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/schema/schematest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -22,16 +21,12 @@ type world struct {
 
 func open(t *testing.T) *world {
 	t.Helper()
+	return over(t, schematest.Open(t))
+}
+
+func over(t *testing.T, db *store.DB) *world {
+	t.Helper()
 	w := &world{dir: t.TempDir(), now: time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)}
-	db, err := store.Open(t.Context(), store.Config{Service: "orchestrator", Path: filepath.Join(w.dir, "o.db"), Migrations: schema.Migrations()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := db.Close(); err != nil {
-			t.Error(err)
-		}
-	})
 	w.Store = &Store{DB: db, Now: func() time.Time { return w.now }}
 	return w
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/uptrace/bun"
 
 	pb "github.com/nanoclaw/nanoclaw/gen/go/nanoclaw/orchestrator/v1"
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/store"
 	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/schema"
 	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/taint"
 )
@@ -102,7 +103,7 @@ func (s *Store) Park(ctx context.Context, l Lease, waitingFor string, events ...
 func (s *Store) RequestCancel(ctx context.Context, userID, runID string, owner Owner) (r schema.Run, err error) {
 	err = s.DB.Write(ctx, func(ctx context.Context, tx bun.IDB) error {
 		var err error
-		if r, err = get(ctx, tx, userID, runID); err != nil || r.Ended() {
+		if r, err = scan(ctx, store.ForUpdate(ofUser(tx, userID, runID)), runID); err != nil || r.Ended() {
 			return err
 		}
 		if r.Status == schema.RunRunning {

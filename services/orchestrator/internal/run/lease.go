@@ -2,12 +2,14 @@ package run
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"time"
 
 	"github.com/uptrace/bun"
 
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/store"
 	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/schema"
 )
 
@@ -32,7 +34,7 @@ type Owner struct {
 }
 
 // FreeAll ends every lease at once. Only a process that holds the lock of the
-// data folder may do so: whoever had the leases is dead.
+// data folder of a SQLite database may do so: whoever had the leases is dead.
 func (s *Store) FreeAll(ctx context.Context) (n int, err error) {
 	err = s.DB.Write(ctx, func(ctx context.Context, tx bun.IDB) error {
 		res, err := tx.NewUpdate().Model((*schema.Run)(nil)).Set("lease_owner = '', lease_until = 0").
@@ -50,7 +52,10 @@ func (s *Store) FreeAll(ctx context.Context) (n int, err error) {
 // Claimable lists runs that need an owner, oldest first: those whose owner is
 // gone, then those queued whose user may have one more running.
 func (s *Store) Claimable(ctx context.Context, limits Limits, limit int) (ids []string, err error) {
-	now := s.Now().UnixMilli()
+	now, err := s.DB.NowMillis(ctx, s.DB.Read())
+	if err != nil {
+		return nil, err
+	}
 	err = s.DB.Read().NewSelect().Model((*schema.Run)(nil)).Column("id").
 		Where("status = ? AND lease_until < ?", schema.RunRunning, now).Order("id").Limit(int64(limit)).Scan(ctx, &ids)
 	if err != nil {
@@ -74,15 +79,25 @@ func (s *Store) Claimable(ctx context.Context, limits Limits, limit int) (ids []
 // was faster, or its user has enough running.
 func (s *Store) Claim(ctx context.Context, runID string, owner Owner, limits Limits) (r schema.Run, l Lease, err error) {
 	err = s.DB.Write(ctx, func(ctx context.Context, tx bun.IDB) error {
-		now := s.Now()
 		r = schema.Run{}
-		if err := tx.NewSelect().Model(&r).Where("id = ?", runID).Scan(ctx); err != nil {
-			return errors.Join(ErrFenced, err)
+		err := store.ForUpdate(tx.NewSelect().Model(&r).Where("id = ?", runID)).Scan(ctx)
+		if errors.Is(err, sql.ErrNoRows) {
+			return ErrFenced
+		}
+		if err != nil {
+			return fmt.Errorf("read run %s: %w", runID, err)
+		}
+		now, err := s.DB.NowMillis(ctx, tx)
+		if err != nil {
+			return err
 		}
 		switch {
-		case r.Status == schema.RunRunning && r.LeaseUntil < now.UnixMilli():
+		case r.Status == schema.RunRunning && r.LeaseUntil < now:
 			r.Takeovers++
 		case r.Status == schema.RunQueued:
+			if err := oneByOne(ctx, tx, r.UserID); err != nil {
+				return err
+			}
 			n, err := tx.NewSelect().Model((*schema.Run)(nil)).Where("user_id = ? AND status = ?", r.UserID, schema.RunRunning).Count(ctx)
 			if err != nil {
 				return fmt.Errorf("count runs: %w", err)
@@ -95,7 +110,7 @@ func (s *Store) Claim(ctx context.Context, runID string, owner Owner, limits Lim
 		}
 		was := r.LeaseEpoch
 		r.Status, r.LeaseOwner, r.LeaseAddr = schema.RunRunning, owner.ID, owner.Addr
-		r.LeaseEpoch, r.LeaseUntil = was+1, now.Add(LeaseTime).UnixMilli()
+		r.LeaseEpoch, r.LeaseUntil = was+1, now+LeaseTime.Milliseconds()
 		res, err := tx.NewUpdate().Model(&r).
 			Column("status", "lease_owner", "lease_addr", "lease_epoch", "lease_until", "takeovers").
 			Where("id = ? AND lease_epoch = ?", r.ID, was).Exec(ctx)
@@ -132,7 +147,12 @@ type Renewed struct {
 func (s *Store) Renew(ctx context.Context, leases []Lease) (map[string]Renewed, error) {
 	out := make(map[string]Renewed, len(leases))
 	err := s.DB.Write(ctx, func(ctx context.Context, tx bun.IDB) error {
-		until := s.Now().Add(LeaseTime).UnixMilli()
+		now, err := s.DB.NowMillis(ctx, tx)
+		if err != nil {
+			return err
+		}
+		until := now + LeaseTime.Milliseconds()
+		clear(out)
 		for _, l := range leases {
 			res, err := tx.NewUpdate().Model((*schema.Run)(nil)).Set("lease_until = ?", until).
 				Where("id = ? AND lease_owner = ? AND lease_epoch = ? AND status = ?", l.RunID, l.Owner, l.Epoch, schema.RunRunning).Exec(ctx)

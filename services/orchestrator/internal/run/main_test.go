@@ -2,7 +2,6 @@ package run
 
 import (
 	"context"
-	"path/filepath"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -11,9 +10,9 @@ import (
 	"go.uber.org/goleak"
 
 	pb "github.com/nanoclaw/nanoclaw/gen/go/nanoclaw/orchestrator/v1"
-	"github.com/nanoclaw/nanoclaw/services/internal/platform/store"
 	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/conversation"
 	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/schema"
+	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/schema/schematest"
 )
 
 func TestMain(m *testing.M) {
@@ -38,11 +37,7 @@ type world struct {
 
 func newWorld(t testing.TB) *world {
 	t.Helper()
-	db, err := store.Open(ctx, store.Config{Service: "orchestrator", Path: filepath.Join(t.TempDir(), "o.db"), Migrations: schema.Migrations()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = db.Close() })
+	db := schematest.Open(t)
 	w := &world{t: t}
 	w.clock.Store(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC).UnixMilli())
 	w.Store = &Store{DB: db, Now: w.now}
@@ -50,8 +45,31 @@ func newWorld(t testing.TB) *world {
 	return w
 }
 
-func (w *world) now() time.Time          { return time.UnixMilli(w.clock.Load()) }
-func (w *world) advance(d time.Duration) { w.clock.Add(d.Milliseconds()) }
+func (w *world) now() time.Time { return time.UnixMilli(w.clock.Load()) }
+
+// advance lets time pass. Leases go by the clock of the database, which no test
+// moves: they come nearer to their ends instead.
+func (w *world) advance(d time.Duration) {
+	w.t.Helper()
+	w.clock.Add(d.Milliseconds())
+	err := w.DB.Write(ctx, func(ctx context.Context, tx bun.IDB) error {
+		_, err := tx.NewUpdate().Model((*schema.Run)(nil)).Set("lease_until = lease_until - ?", d.Milliseconds()).Where("lease_until > 0").Exec(ctx)
+		return err
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// leaseClock is the clock that leases go by.
+func (w *world) leaseClock() int64 {
+	w.t.Helper()
+	now, err := w.DB.NowMillis(ctx, w.DB.Read())
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return now
+}
 
 func (w *world) conversation(user string) string {
 	w.t.Helper()

@@ -11,6 +11,7 @@ import (
 	"github.com/uptrace/bun"
 
 	pb "github.com/nanoclaw/nanoclaw/gen/go/nanoclaw/orchestrator/v1"
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/store"
 	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/schema"
 )
 
@@ -106,8 +107,12 @@ func (s *Store) Start(ctx context.Context, req Request, owner Owner, limits Limi
 			TraceID: req.TraceID, TraceParent: req.TraceParent, CreatedAt: now.UnixMilli(),
 		}
 		if running {
+			leased, err := s.DB.NowMillis(ctx, tx)
+			if err != nil {
+				return err
+			}
 			r.Status, r.Rounds = schema.RunRunning, 1
-			r.LeaseOwner, r.LeaseAddr, r.LeaseEpoch, r.LeaseUntil = owner.ID, owner.Addr, 1, now.Add(LeaseTime).UnixMilli()
+			r.LeaseOwner, r.LeaseAddr, r.LeaseEpoch, r.LeaseUntil = owner.ID, owner.Addr, 1, leased+LeaseTime.Milliseconds()
 			out.Lease = Lease{RunID: r.ID, Owner: owner.ID, Epoch: 1}
 			out.Call = schema.ModelCall{
 				ID: schema.NewID(schema.ModelCallPrefix), RunID: r.ID, UserID: r.UserID, Round: 1, Attempt: 1,
@@ -135,7 +140,7 @@ func (s *Store) Start(ctx context.Context, req Request, owner Owner, limits Limi
 // ask puts the question into the conversation and makes r its live run.
 func (s *Store) ask(ctx context.Context, tx bun.IDB, req Request, r *schema.Run, now time.Time) error {
 	var c schema.Conversation
-	err := tx.NewSelect().Model(&c).Where("id = ? AND user_id = ?", req.ConversationID, req.UserID).Scan(ctx)
+	err := store.ForUpdate(tx.NewSelect().Model(&c).Where("id = ? AND user_id = ?", req.ConversationID, req.UserID)).Scan(ctx)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		return ErrNoConversation
@@ -210,6 +215,9 @@ func (s *Store) admit(ctx context.Context, tx bun.IDB, req Request, limits Limit
 		}
 		return int(n), nil
 	}
+	if err := oneByOne(ctx, tx, req.UserID); err != nil {
+		return false, err
+	}
 	n, err := count(schema.RunRunning)
 	if err != nil || (n < limits.RunningPerUser && req.Free) {
 		return err == nil, err
@@ -223,42 +231,49 @@ func (s *Store) admit(ctx context.Context, tx bun.IDB, req Request, limits Limit
 	return false, nil
 }
 
+// oneByOne lets closures that count the runs of a user go one after another, so
+// that replicas do not admit too many together.
+func oneByOne(ctx context.Context, tx bun.IDB, userID string) error {
+	var id string
+	err := store.ForUpdate(tx.NewSelect().Model((*schema.User)(nil)).Column("id").Where("id = ?", userID)).Scan(ctx, &id)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return fmt.Errorf("read user: %w", err)
+	}
+	return nil
+}
+
 // takeKey stores the key for refID, or returns what it was stored for before.
+// Of two requests at once the second waits here for the first.
 func (s *Store) takeKey(ctx context.Context, tx bun.IDB, userID string, k Key, refID string) (earlier string, err error) {
 	if k.Key == "" {
 		return "", nil
 	}
-	var row schema.IdempotencyKey
-	err = tx.NewSelect().Model(&row).
-		Where("user_id = ? AND route = ? AND idem_key = ?", userID, k.Route, k.Key).
-		Where("created_at > ?", s.Now().Add(-KeyTime).UnixMilli()).Scan(ctx)
-	switch {
-	case err == nil && row.BodySHA256 != k.BodySHA256:
-		return "", ErrKeyReused
-	case err == nil:
-		return row.RefID, nil
-	case !errors.Is(err, sql.ErrNoRows):
-		return "", fmt.Errorf("read idempotency key: %w", err)
+	now := s.Now()
+	row := schema.IdempotencyKey{
+		UserID: userID, Route: k.Route, IdemKey: k.Key, BodySHA256: k.BodySHA256, RefID: refID, CreatedAt: now.UnixMilli(),
 	}
-	if err := s.putKey(ctx, tx, userID, k, refID); err != nil {
+	res, err := tx.NewInsert().Model(&row).Ignore().Exec(ctx)
+	if err != nil {
+		return "", fmt.Errorf("store idempotency key: %w", err)
+	}
+	if n, err := res.RowsAffected(); err != nil || n == 1 {
 		return "", err
 	}
-	return "", nil
-}
-
-func (s *Store) putKey(ctx context.Context, tx bun.IDB, userID string, k Key, refID string) error {
-	_, err := tx.NewDelete().Model((*schema.IdempotencyKey)(nil)).
-		Where("user_id = ? AND route = ? AND idem_key = ?", userID, k.Route, k.Key).Exec(ctx)
-	if err != nil {
-		return fmt.Errorf("drop old idempotency key: %w", err)
+	var stored schema.IdempotencyKey
+	err = store.ForUpdate(tx.NewSelect().Model(&stored).
+		Where("user_id = ? AND route = ? AND idem_key = ?", userID, k.Route, k.Key)).Scan(ctx)
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("read idempotency key: %w", err)
+	case stored.CreatedAt <= now.Add(-KeyTime).UnixMilli():
+		if _, err := tx.NewUpdate().Model(&row).WherePK().Exec(ctx); err != nil {
+			return "", fmt.Errorf("renew idempotency key: %w", err)
+		}
+		return "", nil
+	case stored.BodySHA256 != k.BodySHA256:
+		return "", ErrKeyReused
 	}
-	row := schema.IdempotencyKey{
-		UserID: userID, Route: k.Route, IdemKey: k.Key, BodySHA256: k.BodySHA256, RefID: refID, CreatedAt: s.Now().UnixMilli(),
-	}
-	if _, err := tx.NewInsert().Model(&row).Exec(ctx); err != nil {
-		return fmt.Errorf("store idempotency key: %w", err)
-	}
-	return nil
+	return stored.RefID, nil
 }
 
 func titleOf(content string) string {

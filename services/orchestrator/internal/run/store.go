@@ -32,7 +32,8 @@ var (
 
 // Store keeps runs.
 type Store struct {
-	DB  *store.DB
+	DB *store.DB
+	// Now stamps rows. Leases go by the clock of the database.
 	Now func() time.Time
 }
 
@@ -135,8 +136,15 @@ func (s *Store) Get(ctx context.Context, userID, runID string) (schema.Run, erro
 }
 
 func get(ctx context.Context, db bun.IDB, userID, runID string) (schema.Run, error) {
-	var r schema.Run
-	err := db.NewSelect().Model(&r).Where("id = ? AND user_id = ?", runID, userID).Scan(ctx)
+	return scan(ctx, ofUser(db, userID, runID), runID)
+}
+
+func ofUser(db bun.IDB, userID, runID string) *bun.SelectQuery {
+	return db.NewSelect().Model((*schema.Run)(nil)).Where("id = ? AND user_id = ?", runID, userID)
+}
+
+func scan(ctx context.Context, q *bun.SelectQuery, runID string) (r schema.Run, err error) {
+	err = q.Scan(ctx, &r)
 	if errors.Is(err, sql.ErrNoRows) {
 		return r, ErrNotFound
 	}

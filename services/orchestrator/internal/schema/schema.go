@@ -14,10 +14,11 @@ import (
 	"github.com/oklog/ulid/v2"
 )
 
-//go:embed migrations/*.sql
+//go:embed migrations/*/*.sql
 var files embed.FS
 
-// Migrations are the goose files of the orchestrator's database.
+// Migrations are the goose files of the orchestrator's database, in a folder for
+// each driver.
 func Migrations() fs.FS {
 	sub, err := fs.Sub(files, "migrations")
 	if err != nil {

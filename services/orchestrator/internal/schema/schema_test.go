@@ -1,10 +1,9 @@
-package schema
+package schema_test
 
 import (
 	"context"
 	"fmt"
 	"io/fs"
-	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -17,24 +16,12 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/store"
+	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/schema"
+	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/schema/schematest"
 	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/taint"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-func open(t *testing.T) *store.DB {
-	t.Helper()
-	db, err := store.Open(t.Context(), store.Config{Service: "orchestrator", Path: filepath.Join(t.TempDir(), "o.db"), Migrations: Migrations()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := db.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return db
-}
 
 func write(t *testing.T, db *store.DB, do func(ctx context.Context, tx bun.IDB) error) {
 	t.Helper()
@@ -45,20 +32,29 @@ func write(t *testing.T, db *store.DB, do func(ctx context.Context, tx bun.IDB) 
 
 // rows has a pointer to the row type of each table.
 var rows = map[string]any{
-	"users": &User{}, "api_tokens": &Token{}, "conversations": &Conversation{}, "messages": &Message{}, "runs": &Run{},
-	"model_calls": &ModelCall{}, "tool_calls": &ToolCall{}, "events": &Event{}, "usage_ledger": &LedgerRow{}, "idempotency_keys": &IdempotencyKey{},
+	"users": &schema.User{}, "api_tokens": &schema.Token{}, "conversations": &schema.Conversation{}, "messages": &schema.Message{}, "runs": &schema.Run{},
+	"model_calls": &schema.ModelCall{}, "tool_calls": &schema.ToolCall{}, "events": &schema.Event{}, "usage_ledger": &schema.LedgerRow{}, "idempotency_keys": &schema.IdempotencyKey{},
+}
+
+// tablesOf are the names of all tables but those of goose.
+func tablesOf(t *testing.T, db *store.DB) (names []string) {
+	t.Helper()
+	query := "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'goose%' AND name NOT LIKE 'sqlite%' ORDER BY name"
+	if db.Driver() == store.DriverMySQL {
+		query = "SELECT table_name FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name NOT LIKE 'goose%' ORDER BY table_name"
+	}
+	if err := db.Read().NewRaw(query).Scan(t.Context(), &names); err != nil {
+		t.Fatal(err)
+	}
+	return names
 }
 
 // tablesWithoutRows are there for later parts.
 var tablesWithoutRows = []string{"approvals"}
 
 func TestEveryTableHasItsRowAndItsRetention(t *testing.T) {
-	db := open(t)
-	var tables []string
-	err := db.Read().NewRaw("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'goose%' AND name NOT LIKE 'sqlite%' ORDER BY name").Scan(t.Context(), &tables)
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := schematest.Open(t)
+	tables := tablesOf(t, db)
 	want := slices.Clone(tablesWithoutRows)
 	for name := range rows {
 		want = append(want, name)
@@ -67,7 +63,7 @@ func TestEveryTableHasItsRowAndItsRetention(t *testing.T) {
 	if diff := cmp.Diff(want, tables); diff != "" {
 		t.Errorf("tables (-rows +database):\n%s", diff)
 	}
-	text, err := fs.ReadFile(Migrations(), "00001_init.sql")
+	text, err := fs.ReadFile(schema.Migrations(), "sqlite/00001_init.sql")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +95,7 @@ func fill(v reflect.Value, n int) {
 		}
 		switch f.Kind() {
 		case reflect.String:
-			f.SetString(fmt.Sprintf("%s %d 纳米'\"", v.Type().Field(i).Name, n))
+			f.SetString(fmt.Sprintf("%d,%d纳'\"", i, n)) // fits the narrowest column
 		case reflect.Int, reflect.Int64:
 			f.SetInt(int64(1_000_000*n + i + 1))
 		case reflect.Bool:
@@ -113,7 +109,7 @@ func fill(v reflect.Value, n int) {
 }
 
 func TestRowsComeBackAsTheyWere(t *testing.T) {
-	db := open(t)
+	db := schematest.Open(t)
 	for table, row := range rows {
 		t.Run(table, func(t *testing.T) {
 			typ := reflect.TypeOf(row).Elem()
@@ -150,7 +146,8 @@ func column(field string) string {
 }
 
 func TestTheMigrationGoesBack(t *testing.T) {
-	text, err := fs.ReadFile(Migrations(), "00001_init.sql")
+	db := schematest.Open(t)
+	text, err := fs.ReadFile(schema.Migrations(), db.Driver()+"/00001_init.sql")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -158,14 +155,16 @@ func TestTheMigrationGoesBack(t *testing.T) {
 	if !ok {
 		t.Fatal("there is no way back")
 	}
-	db := open(t)
 	write(t, db, func(ctx context.Context, tx bun.IDB) error {
-		_, err := tx.ExecContext(ctx, down)
-		return err
+		for statement := range strings.SplitSeq(strings.TrimSpace(down), "\n") {
+			if _, err := tx.ExecContext(ctx, statement); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
-	var left []string
-	if err := db.Read().NewRaw("SELECT name FROM sqlite_master WHERE name NOT LIKE 'goose%' AND name NOT LIKE 'sqlite%'").Scan(t.Context(), &left); err != nil || len(left) > 0 {
-		t.Errorf("left: %v, %v", left, err)
+	if left := tablesOf(t, db); len(left) > 0 {
+		t.Errorf("left: %v", left)
 	}
 }
 
@@ -173,17 +172,17 @@ func TestWhatIsBeyondItsRetentionGoes(t *testing.T) {
 	now := time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
 	at := func(days float64) int64 { return now.Add(-time.Duration(days * 24 * float64(time.Hour))).UnixMilli() }
 	day := func(days int) string { return now.AddDate(0, 0, -days).Format(time.DateOnly) }
-	db := open(t)
-	call := func(id, run, blob string, age float64) *ToolCall {
-		return &ToolCall{ID: id, RunID: run, ResultBlob: blob, EffectKey: id, CreatedAt: at(age)}
+	db := schematest.Open(t)
+	call := func(id, run, blob string, age float64) *schema.ToolCall {
+		return &schema.ToolCall{ID: id, RunID: run, ResultBlob: blob, EffectKey: id, CreatedAt: at(age)}
 	}
 	write(t, db, func(ctx context.Context, tx bun.IDB) error {
 		for _, row := range []any{
-			&IdempotencyKey{IdemKey: "young", CreatedAt: at(0.9)}, &IdempotencyKey{IdemKey: "old", CreatedAt: at(1.1)},
+			&schema.IdempotencyKey{IdemKey: "young", CreatedAt: at(0.9)}, &schema.IdempotencyKey{IdemKey: "old", CreatedAt: at(1.1)},
 			call("young", "", "", 29), call("old", "", "", 31), call("old-of-a-run", "run_1", "", 900), call("old-blob-of-a-run", "run_1", "results/r", 900),
 			call("young-blob", "", "results/young", 29), call("old-blob", "", "results/old", 31), call("stuck-blob", "", "results/stuck", 31),
-			&LedgerRow{CallID: "young", Day: day(400)}, &LedgerRow{CallID: "old", Day: day(401)},
-			&Conversation{ID: "c", CreatedAt: at(3000)}, &Message{ID: "m", CreatedAt: at(3000)}, &Run{ID: "r", CreatedAt: at(3000)},
+			&schema.LedgerRow{CallID: "young", Day: day(400)}, &schema.LedgerRow{CallID: "old", Day: day(401)},
+			&schema.Conversation{ID: "c", CreatedAt: at(3000)}, &schema.Message{ID: "m", CreatedAt: at(3000)}, &schema.Run{ID: "r", CreatedAt: at(3000)},
 		} {
 			if _, err := tx.NewInsert().Model(row).Exec(ctx); err != nil {
 				return err
@@ -191,12 +190,14 @@ func TestWhatIsBeyondItsRetentionGoes(t *testing.T) {
 		}
 		return nil
 	})
-	keys, err := ExpiredBlobs(t.Context(), db.Read(), now)
+	keys, err := schema.ExpiredBlobs(t.Context(), db.Read(), now)
 	if err != nil || !slices.Equal(keys, []string{"results/old", "results/stuck"}) {
 		t.Fatalf("old results %v, %v", keys, err)
 	}
 	for range 2 { // cleaning twice is cleaning once
-		write(t, db, func(ctx context.Context, tx bun.IDB) error { return Clean(ctx, tx, now, []string{"results/old"}) })
+		write(t, db, func(ctx context.Context, tx bun.IDB) error {
+			return schema.Clean(ctx, tx, now, []string{"results/old"})
+		})
 	}
 	for query, want := range map[string]string{
 		"SELECT idem_key FROM idempotency_keys":                  "young",
@@ -222,7 +223,7 @@ func TestIDsSortByAge(t *testing.T) {
 		wg.Go(func() {
 			last := ""
 			for range 500 {
-				id := NewID(RunPrefix)
+				id := schema.NewID(schema.RunPrefix)
 				if id <= last || len(id) != len("run_")+26 {
 					t.Errorf("%s after %s", id, last)
 				}
@@ -240,7 +241,7 @@ func TestIDsSortByAge(t *testing.T) {
 }
 
 func TestTimes(t *testing.T) {
-	if !Time(0).IsZero() || Time(1_700_000_000_123).UnixMilli() != 1_700_000_000_123 || Time(1).Location() != time.UTC {
+	if !schema.Time(0).IsZero() || schema.Time(1_700_000_000_123).UnixMilli() != 1_700_000_000_123 || schema.Time(1).Location() != time.UTC {
 		t.Error("times do not come back")
 	}
 }

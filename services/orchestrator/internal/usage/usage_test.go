@@ -3,7 +3,6 @@ package usage
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -11,18 +10,14 @@ import (
 	"github.com/uptrace/bun"
 	"go.uber.org/goleak"
 
-	"github.com/nanoclaw/nanoclaw/services/internal/platform/store"
 	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/schema"
+	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/schema/schematest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestWhatIsBookedIsSummedByDayAndModel(t *testing.T) {
-	db, err := store.Open(t.Context(), store.Config{Service: "orchestrator", Path: filepath.Join(t.TempDir(), "o.db"), Migrations: schema.Migrations()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
+	db := schematest.Open(t)
 	// Past midnight in Shanghai it is the day before in UTC, by which days go.
 	now := time.Date(2026, 3, 2, 1, 0, 0, 0, time.FixedZone("CST", 8*3600))
 	s := &Store{DB: db, Now: func() time.Time { return now }}
