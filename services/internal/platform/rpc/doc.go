@@ -20,7 +20,13 @@
 //
 // Identity. On the in-process listener the principal arrives as plain metadata,
 // written by the client interceptor of [Server.DialInProcess] from the caller's
-// context. On every other listener such metadata means nothing: there an API
-// token is exchanged for a principal. What a method asks of its caller is the
-// option nanoclaw.options.v1.access in its proto.
+// context. On TCP such metadata means nothing. There another process of the
+// deployment shows an identity that it signed for this service
+// ([DialConfig].Signer, [ServerConfig].Verifier), and everybody else an API
+// token, which is exchanged for a principal. What a method asks of its caller is
+// the option nanoclaw.options.v1.access in its proto.
+//
+// Between processes calls go round all healthy addresses of a name ([Dial]), in
+// TLS when it is configured ([TLSConfig]). Connections on TCP are renewed every
+// few minutes, so that new replicas are found.
 package rpc

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 
 	"google.golang.org/grpc"
@@ -73,13 +72,13 @@ func (r *ToolRouter) of(ctx context.Context) (toolv1.ToolProviderServiceServer, 
 			return only, nil
 		}
 	}
-	have := strings.Join(slices.Sorted(maps.Keys(r.providers)), ", ")
-	if wanted == "" {
+	have := orNone(slices.Sorted(maps.Keys(r.providers)))
+	if wanted == "" && len(r.providers) > 0 {
 		return nil, rpcerr.New(codes.NotFound, ReasonProviderUnknown,
 			"several services offer tools here (%s) and the call names none as the audience of a signed identity", have)
 	}
 	return nil, rpcerr.New(codes.NotFound, ReasonProviderUnknown,
-		"%q offers no tools in this process; these do: %s", wanted, orNone([]string{have}))
+		"%q offers no tools in this process; these do: %s", wanted, have)
 }
 
 // ListTools is the provider's.
