@@ -2,8 +2,10 @@ package rpc_test
 
 import (
 	"context"
+	"crypto/ed25519"
 	"errors"
 	"io"
+	"net"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -12,11 +14,13 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/resolver"
 	"google.golang.org/grpc/resolver/manual"
 	"google.golang.org/grpc/status"
 
 	orchestratorv1 "github.com/nanoclaw/nanoclaw/gen/go/nanoclaw/orchestrator/v1"
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/auth"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/rpc"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/rpcerr"
 )
@@ -116,6 +120,39 @@ func TestReplicaThatIsNotServingGetsNothing(t *testing.T) {
 	}
 	if status.Code(err) != codes.Unavailable {
 		t.Errorf("nobody serves: %v, want UNAVAILABLE", err)
+	}
+}
+
+// A stranger's provider of tools may not speak grpc.health.v1.
+func TestServerWithoutHealthServiceCountsAsHealthy(t *testing.T) {
+	lis, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	stranger := grpc.NewServer()
+	seen := make(chan metadata.MD, 1)
+	orchestratorv1.RegisterRunServiceServer(stranger, &handlers{unary: func(ctx context.Context) error {
+		md, _ := metadata.FromIncomingContext(ctx)
+		seen <- md
+		return nil
+	}})
+	served := make(chan error, 1)
+	go func() { served <- stranger.Serve(lis) }()
+	conn, err := rpc.Dial(lis.Addr().String(), rpc.DialConfig{Signer: signerOf(t, 'a', "orchestrator"), Audience: "provider:weather"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { conn.Close(); stranger.Stop(); <-served }()
+	if err := getRun(auth.WithRun(as(t, user), "r1"), conn); err != nil {
+		t.Fatal(err)
+	}
+	verifier, err := auth.NewVerifier(deploymentKey('a').Public().(ed25519.PublicKey), "provider:weather")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, claims, err := verifier.Verify(strings.Join((<-seen)[auth.IdentityHeader], ""))
+	if err != nil || p.UserID != "u1" || claims.Issuer != "orchestrator" || claims.Run != "r1" {
+		t.Errorf("the stranger reads %+v, %+v, %v", p, claims, err)
 	}
 }
 
