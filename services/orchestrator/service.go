@@ -26,6 +26,7 @@ import (
 	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/identity"
 	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/invoke"
 	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/live"
+	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/peer"
 	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/registry"
 	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/result"
 	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/resulttool"
@@ -40,6 +41,8 @@ const (
 	// databaseFile and localTokenFile stand in the data folder.
 	databaseFile   = "orchestrator.db"
 	localTokenFile = "local.token"
+	// longestCall is longer than any tool may take.
+	longestCall = 15 * time.Minute
 	// cleanEvery is how often rows beyond their retention are removed.
 	cleanEvery = time.Hour
 )
@@ -48,19 +51,31 @@ const (
 type Provider struct {
 	Name string
 	Conn grpc.ClientConnInterface
+	// Remote says that it is in another process.
+	Remote bool
 }
 
 // Deps are what the orchestrator works with.
 type Deps struct {
 	// DataDir is the data folder, whose lock the process holds.
 	DataDir string
-	Blobs   blob.Bucket
+	// Database is where records are; its Service and Migrations are set here.
+	// The zero value is a SQLite file in DataDir.
+	Database store.Config
+	Blobs    blob.Bucket
 	// Providers are the tool providers of this deployment, the orchestrator's
 	// own among them.
 	Providers []Provider
-	Log       *slog.Logger     // nil: slog.Default
-	Now       func() time.Time // nil: time.Now
+	// Peers are the other replicas; nil: there are none.
+	Peers *Peers
+	// Dial connects to a provider of others; nil: without an identity.
+	Dial func(name, address string) (*grpc.ClientConn, error)
+	Log  *slog.Logger     // nil: slog.Default
+	Now  func() time.Time // nil: time.Now
 }
+
+// Peers are the replicas of the orchestrator, which know a run's owner.
+type Peers = peer.Peers
 
 // Service is the orchestrator.
 type Service struct {
@@ -85,6 +100,7 @@ type Service struct {
 
 	drainOnce sync.Once
 	draining  chan struct{}
+	shared    bool          // the database has other replicas
 	begun     atomic.Bool   // Run was called
 	ended     chan struct{} // closed when Run has returned
 }
@@ -101,9 +117,12 @@ func New(ctx context.Context, cfg Config, deps Deps) (*Service, error) {
 	if deps.Log == nil {
 		deps.Log = slog.Default()
 	}
+	if deps.Dial == nil {
+		deps.Dial = func(_, address string) (*grpc.ClientConn, error) { return rpc.Dial(address, rpc.DialConfig{}) }
+	}
 	s := &Service{
 		log: deps.Log, now: deps.Now, results: &result.Keeper{Bucket: deps.Blobs},
-		draining: make(chan struct{}), ended: make(chan struct{}),
+		draining: make(chan struct{}), ended: make(chan struct{}), shared: deps.Database.Driver == store.DriverMySQL,
 	}
 	if err := s.open(ctx, cfg, deps); err != nil {
 		return nil, errors.Join(err, s.Close())
@@ -112,11 +131,7 @@ func New(ctx context.Context, cfg Config, deps Deps) (*Service, error) {
 }
 
 func (s *Service) open(ctx context.Context, cfg Config, deps Deps) (err error) {
-	s.db, err = store.Open(ctx, store.Config{
-		Service: "orchestrator", Path: filepath.Join(deps.DataDir, databaseFile),
-		Synchronous: store.SyncFull, Migrations: schema.Migrations(),
-	})
-	if err != nil {
+	if s.db, err = store.Open(ctx, database(deps)); err != nil {
 		return err
 	}
 	s.identity = &identity.Store{DB: s.db, Now: deps.Now}
@@ -151,13 +166,13 @@ func withOwn(enabled []string) []string {
 func (s *Service) providers(cfg Config, deps Deps) ([]*registry.Provider, error) {
 	var out []*registry.Provider
 	for _, p := range deps.Providers {
-		out = append(out, &registry.Provider{Name: p.Name, Client: toolv1.NewToolProviderServiceClient(p.Conn)})
+		out = append(out, &registry.Provider{Name: p.Name, Client: toolv1.NewToolProviderServiceClient(p.Conn), Remote: p.Remote})
 	}
 	for i, p := range cfg.Providers {
 		if slices.ContainsFunc(deps.Providers, func(own Provider) bool { return own.Name == p.Name }) {
 			return nil, fmt.Errorf("providers[%d].name: %q is a provider of our own; choose another name", i, p.Name)
 		}
-		conn, err := rpc.Dial(p.Address, rpc.DialConfig{})
+		conn, err := deps.Dial(p.Name, p.Address)
 		if err != nil {
 			return nil, fmt.Errorf("provider %s at %s: %w", p.Name, p.Address, err)
 		}
@@ -171,15 +186,26 @@ func (s *Service) providers(cfg Config, deps Deps) ([]*registry.Provider, error)
 	return out, nil
 }
 
+// database is where the orchestrator's records are. What it commits must
+// survive a power cut: a call that was made must not be forgotten.
+func database(deps Deps) store.Config {
+	db := deps.Database
+	db.Service, db.Synchronous, db.Migrations = "orchestrator", store.SyncFull, schema.Migrations()
+	if db.Driver != store.DriverMySQL {
+		db.Path = filepath.Join(deps.DataDir, databaseFile)
+	}
+	return db
+}
+
 func (s *Service) assemble(cfg Config, deps Deps) (err error) {
 	hub := &live.Hub{}
 	s.runs = &run.Store{DB: s.db, Now: deps.Now}
 	conversations := &conversation.Store{DB: s.db, Now: deps.Now}
 	s.engine = engine.New(cfg.engine(), engine.Deps{
 		Runs: s.runs, Conversations: conversations, Results: s.results, Hub: hub, Tools: s.registry, Models: s.models,
-		Owner: run.Owner{ID: schema.NewID("own_")}, Log: deps.Log, Now: deps.Now,
+		Owner: run.Owner{ID: schema.NewID("own_"), Addr: deps.Peers.Address()}, Peers: deps.Peers, Log: deps.Log, Now: deps.Now,
 	})
-	watcher := &watch.Watcher{Runs: s.runs, Hub: hub, Draining: s.draining}
+	watcher := &watch.Watcher{Runs: s.runs, Hub: hub, Draining: s.draining, Peers: deps.Peers}
 	s.conversations = &api.Conversations{
 		Store: conversations, Runs: s.runs, Engine: s.engine, Watcher: watcher, Results: s.results, Models: s.models,
 	}
@@ -202,14 +228,17 @@ func (s *Service) Register(r grpc.ServiceRegistrar) {
 // RegisterTools adds the orchestrator's own tools to a server.
 func (s *Service) RegisterTools(r grpc.ServiceRegistrar) { s.tools.Register(r) }
 
-// Start asks the tool providers, whose servers must answer by now, and frees
-// what a dead process held. Run follows.
+// Start asks the tool providers, of which those in this process must answer by
+// now, and frees what a dead process held. Run follows.
 func (s *Service) Start(ctx context.Context) error {
 	ctx = s.asService(ctx)
 	if err := s.registry.Load(ctx); err != nil {
 		return err
 	}
-	if err := s.runs.LoseInvokes(ctx); err != nil {
+	if s.shared {
+		return nil // other replicas may be alive: what a dead one held lapses by itself
+	}
+	if err := s.runs.LoseInvokes(ctx, s.now()); err != nil {
 		return fmt.Errorf("end calls of the process before: %w", err)
 	}
 	n, err := s.runs.FreeAll(ctx)
@@ -257,6 +286,9 @@ func (s *Service) keepClean(ctx context.Context) {
 
 func (s *Service) clean(ctx context.Context) error {
 	now := s.now()
+	if err := s.runs.LoseInvokes(ctx, now.Add(-longestCall)); err != nil {
+		return err
+	}
 	old, err := schema.ExpiredBlobs(ctx, s.db.Read(), now)
 	if err != nil {
 		return err

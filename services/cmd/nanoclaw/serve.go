@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -86,8 +88,12 @@ func (c *cli) serve(cfg suite.Config, targets []string, noToken bool) error {
 		return errInterrupted
 	}
 
-	_, _ = fmt.Fprintf(c.stdout, "nanoclaw is ready: %s (gRPC %s, in %.2f s)\n", running.URL(), running.GRPCAddr(), time.Since(began).Seconds())
-	if len(cfg.Models) == 0 {
+	at := running.URL()
+	if at == "" {
+		at = strings.Join(running.Serves(), ", ")
+	}
+	_, _ = fmt.Fprintf(c.stdout, "nanoclaw is ready: %s (gRPC %s, in %.2f s)\n", at, running.GRPCAddr(), time.Since(began).Seconds())
+	if len(cfg.Models) == 0 && slices.Contains(running.Serves(), suite.TargetOrchestrator) {
 		_, _ = fmt.Fprintln(c.stdout, "no model is configured: everything but chat works; \"nanoclaw chat\" says how to set one")
 	}
 	select {

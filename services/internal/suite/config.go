@@ -8,6 +8,8 @@ import (
 
 	"github.com/nanoclaw/nanoclaw/services/fetcher"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/config"
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/rpc"
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/store"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/telemetry"
 	"github.com/nanoclaw/nanoclaw/services/orchestrator"
 	"github.com/nanoclaw/nanoclaw/services/search"
@@ -19,11 +21,17 @@ type Config struct {
 	DataDir string `config:"data_dir"`
 
 	HTTP      HTTPConfig      `config:"http"`
-	GRPC      ListenConfig    `config:"grpc"`
+	GRPC      GRPCConfig      `config:"grpc"`
 	Admin     AdminConfig     `config:"admin"`
 	Log       LogConfig       `config:"log"`
 	Telemetry TelemetryConfig `config:"telemetry"`
 	Netguard  NetguardConfig  `config:"netguard"`
+
+	// Services says where the services are that this process does not run.
+	Services ServicesConfig `config:"services"`
+	Auth     AuthConfig     `config:"auth"`
+	TLS      TLSConfig      `config:"tls"`
+	Storage  StorageConfig  `config:"storage"`
 
 	// The orchestrator's keys stand at the top: models, default_model, tools,
 	// providers and runs.
@@ -33,10 +41,65 @@ type Config struct {
 	Search  search.Config  `config:"search"`
 }
 
-// ListenConfig is where a server listens.
-type ListenConfig struct {
+// GRPCConfig is where gRPC is served.
+type GRPCConfig struct {
 	// Addr is host:port; port 0 takes a free one.
 	Addr string `config:"addr"`
+	// Advertise is host:port by which other replicas of the orchestrator reach
+	// this one. Empty: there are none.
+	Advertise string `config:"advertise"`
+}
+
+// ServicesConfig has the address of each service that runs elsewhere: host:port,
+// or dns:///name:port for all replicas behind a name.
+type ServicesConfig struct {
+	Orchestrator string `config:"orchestrator"`
+	Search       string `config:"search"`
+	Fetcher      string `config:"fetcher"`
+}
+
+func (c ServicesConfig) of(target string) string {
+	switch target {
+	case TargetOrchestrator:
+		return c.Orchestrator
+	case TargetSearch:
+		return c.Search
+	case TargetFetcher:
+		return c.Fetcher
+	}
+	return ""
+}
+
+// AuthConfig is how processes of one deployment know each other.
+type AuthConfig struct {
+	// SigningKeyFile holds the deployment's Ed25519 key, the same for every
+	// process. Empty: identity.key in the data folder, made at the first start.
+	SigningKeyFile string `config:"signing_key_file"`
+}
+
+// TLSConfig protects gRPC between processes. Empty: plaintext.
+type TLSConfig struct {
+	// CertFile and KeyFile are what this process shows, as server and client.
+	CertFile string `config:"cert_file"`
+	KeyFile  string `config:"key_file"`
+	// ClientCAFile makes callers show a certificate of this authority.
+	ClientCAFile string `config:"client_ca_file"`
+	// CAFile is who vouches for the servers that are called; empty: the
+	// system's authorities.
+	CAFile string `config:"ca_file"`
+}
+
+func (c TLSConfig) rpc() rpc.TLSConfig {
+	return rpc.TLSConfig{CertFile: c.CertFile, KeyFile: c.KeyFile, ClientCAFile: c.ClientCAFile, CAFile: c.CAFile}
+}
+
+// StorageConfig is where records are.
+type StorageConfig struct {
+	// Driver is sqlite, a file a service in the data folder, or mysql.
+	Driver string `config:"driver"`
+	// DSN of mysql: user:password@tcp(host:port)/. Each service has the
+	// database nanoclaw_<service>, unless the DSN names one.
+	DSN config.Secret `config:"dsn"`
 }
 
 // AdminConfig is where operators look.
@@ -89,10 +152,11 @@ func DefaultConfig() Config {
 	return Config{
 		DataDir:   "data",
 		HTTP:      HTTPConfig{Addr: "127.0.0.1:3000"},
-		GRPC:      ListenConfig{Addr: "127.0.0.1:3001"},
+		GRPC:      GRPCConfig{Addr: "127.0.0.1:3001"},
 		Admin:     AdminConfig{Addr: "127.0.0.1:3002"},
 		Log:       LogConfig{Level: "info", Format: "text"},
 		Telemetry: TelemetryConfig{Exporter: t.Exporter, OTLPEndpoint: t.OTLPEndpoint, SampleRatio: t.SampleRatio},
+		Storage:   StorageConfig{Driver: store.DriverSQLite},
 		Config:    orchestrator.DefaultConfig(),
 		Crawler:   fetcher.DefaultConfig(),
 		Search:    search.DefaultConfig(),
@@ -144,6 +208,11 @@ func (c Config) Validate() error {
 		if _, _, err := net.SplitHostPort(l.addr); err != nil {
 			errs = append(errs, fmt.Errorf("%s: %q is not host:port, such as 127.0.0.1:3000", l.key, l.addr))
 		}
+	}
+	if d := c.Storage.Driver; d != store.DriverSQLite && d != store.DriverMySQL {
+		errs = append(errs, fmt.Errorf("storage.driver: %q is none of %s and %s", d, store.DriverSQLite, store.DriverMySQL))
+	} else if (d == store.DriverMySQL) != (c.Storage.DSN != "") {
+		errs = append(errs, errors.New("storage.dsn belongs to storage.driver mysql: set both or neither"))
 	}
 	if err := c.Config.Validate(); err != nil {
 		errs = append(errs, err)

@@ -14,6 +14,7 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/nanoclaw/nanoclaw/services/gateway"
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/rpc"
 )
 
 // listeners are what is served to the outside.
@@ -38,6 +39,9 @@ func (s *Suite) listen() error {
 		{"grpc.addr", s.cfg.GRPC.Addr, &s.listeners.grpc},
 		{"admin.addr", s.cfg.Admin.Addr, &s.listeners.admin},
 	} {
+		if l.key == "http.addr" && !s.local[TargetGateway] {
+			continue
+		}
 		if (s.opt.NoToken || l.key == "admin.addr") && !loopback(l.addr) {
 			return fmt.Errorf("%s is %s: without a token only loopback addresses such as 127.0.0.1 are listened on", l.key, l.addr)
 		}
@@ -70,22 +74,40 @@ func loopbackHost(host string) bool {
 
 // serveOutside serves HTTP, gRPC and the admin port.
 func (s *Suite) serveOutside(ctx context.Context) error {
+	if s.local[TargetGateway] {
+		if err := s.newGateway(ctx); err != nil {
+			return err
+		}
+		s.serveHTTP(s.listeners.http, s.gateway.Handler())
+	}
+	s.running.Go(func() { s.fail(s.main.ServeTCP(s.listeners.grpc)) })
+	s.serveHTTP(s.listeners.admin, s.adminHandler())
+	s.serveMetrics()
+	return nil
+}
+
+func (s *Suite) newGateway(ctx context.Context) (err error) {
 	cfg := gateway.DefaultConfig()
 	cfg.ListenAddr, cfg.AllowedHosts, cfg.Version = s.HTTPAddr(), s.cfg.HTTP.AllowedHosts, s.opt.Version
-	deps := gateway.Deps{Conn: s.conn, Exchange: s.orchestrator.Exchange, Logger: s.log}
+	deps := gateway.Deps{Logger: s.log}
+	for to, conn := range map[string]*grpc.ClientConnInterface{
+		TargetOrchestrator: &deps.Orchestrator, TargetSearch: &deps.Search, TargetFetcher: &deps.Fetcher,
+	} {
+		if *conn, err = s.reach(TargetGateway, to); err != nil {
+			return err
+		}
+	}
+	if s.orchestrator != nil {
+		deps.Exchange = s.orchestrator.Exchange
+	} else {
+		deps.Exchange = rpc.RemoteExchange(deps.Orchestrator, TargetGateway)
+	}
 	if s.opt.NoToken {
 		owner := s.Owner()
 		deps.Anonymous = &owner
 	}
-	var err error
-	if s.gateway, err = gateway.New(ctx, cfg, deps); err != nil {
-		return err
-	}
-	s.running.Go(func() { s.fail(s.main.ServeTCP(s.listeners.grpc)) })
-	s.serveHTTP(s.listeners.http, s.gateway.Handler())
-	s.serveHTTP(s.listeners.admin, s.adminHandler())
-	s.serveMetrics()
-	return nil
+	s.gateway, err = gateway.New(ctx, cfg, deps)
+	return err
 }
 
 func (s *Suite) serveHTTP(lis net.Listener, h http.Handler) {
@@ -143,10 +165,14 @@ func addrOf(l net.Listener) string {
 	return l.Addr().String()
 }
 
-// URL is the address of the web app with the token for this machine.
+// URL is the address of the web app, with the token for this machine if it is
+// known here; empty when there is no gateway.
 func (s *Suite) URL() string {
 	u := url.URL{Scheme: "http", Host: s.HTTPAddr(), Path: "/"}
-	if !s.opt.NoToken {
+	if s.listeners.http == nil {
+		return ""
+	}
+	if !s.opt.NoToken && s.orchestrator != nil {
 		u.RawQuery = url.Values{"token": {s.orchestrator.LocalToken()}}.Encode()
 	}
 	return u.String()

@@ -2,11 +2,17 @@ package suite
 
 import (
 	"context"
+	"crypto/ed25519"
+	"errors"
 	"path/filepath"
 	"time"
 
+	"google.golang.org/grpc"
+
 	pb "github.com/nanoclaw/nanoclaw/gen/go/nanoclaw/orchestrator/v1"
+	toolv1 "github.com/nanoclaw/nanoclaw/gen/go/nanoclaw/tool/v1"
 	"github.com/nanoclaw/nanoclaw/services/fetcher"
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/auth"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/blob"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/netguard"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/rpc"
@@ -21,6 +27,7 @@ func (s *Suite) services(ctx context.Context, targets []string) ([]service, erro
 	if err != nil {
 		return nil, err
 	}
+	s.router = rpc.NewToolRouter()
 	var all []service
 	var providers []orchestrator.Provider
 	for _, name := range targets {
@@ -51,6 +58,7 @@ func (s *Suite) services(ctx context.Context, targets []string) ([]service, erro
 		}
 		s.closing(svc.Close)
 		svc.RegisterTools(tools)
+		svc.RegisterTools(s.router.Provider(name))
 		s.tools = append(s.tools, tools)
 		all = append(all, svc)
 	}
@@ -58,30 +66,57 @@ func (s *Suite) services(ctx context.Context, targets []string) ([]service, erro
 }
 
 func (s *Suite) newOrchestrator(ctx context.Context, providers []orchestrator.Provider) (service, error) {
-	lock, err := store.LockDir(s.cfg.DataDir)
-	if err != nil {
-		return nil, err
-	}
-	s.closing(lock.Unlock)
 	blobs, err := blob.Open(ctx, filepath.Join(s.cfg.DataDir, "blobs"))
 	if err != nil {
 		return nil, err
 	}
 	s.closing(blobs.Close)
+	for _, name := range needs[TargetOrchestrator] {
+		if s.local[name] {
+			continue
+		}
+		conn, err := s.reach(TargetOrchestrator, name)
+		if err != nil {
+			return nil, err
+		}
+		providers = append(providers, orchestrator.Provider{Name: name, Conn: conn, Remote: true})
+	}
+	peers := &orchestrator.Peers{Self: s.cfg.GRPC.Advertise, Dial: func(addr string) (*grpc.ClientConn, error) {
+		return s.dial(TargetOrchestrator, TargetOrchestrator, addr)
+	}}
+	s.closing(func() error { peers.Close(); return nil })
 	s.orchestrator, err = orchestrator.New(ctx, s.cfg.Config, orchestrator.Deps{
-		DataDir: s.cfg.DataDir, Blobs: blobs, Providers: providers, Log: s.log,
+		DataDir: s.cfg.DataDir, Database: store.Config{Driver: s.cfg.Storage.Driver, DSN: s.cfg.Storage.DSN},
+		Blobs: blobs, Providers: providers, Peers: peers, Dial: s.dialStranger, Log: s.log,
 	})
 	return s.orchestrator, err
 }
 
-// mainServer makes the server of all contracts but the tools'.
-func (s *Suite) mainServer(services []service) error {
+// dialStranger connects to a tool provider of others, which gets an identity
+// made for it alone.
+func (s *Suite) dialStranger(name, address string) (*grpc.ClientConn, error) {
+	if s.key == nil { // nothing is served: whoever calls is at this machine
+		return rpc.Dial(address, rpc.DialConfig{Logger: s.log})
+	}
+	return s.dial(TargetOrchestrator, "provider:"+name, address)
+}
+
+// mainServer makes the server of all contracts.
+func (s *Suite) mainServer(targets []string, services []service) (err error) {
 	cfg := rpc.DefaultServerConfig()
-	cfg.Logger = s.log
-	if s.orchestrator != nil {
-		cfg.Exchange = s.orchestrator.Exchange
+	cfg.Logger, cfg.TLS = s.log, s.cfg.TLS.rpc()
+	if s.key != nil {
+		if cfg.Verifier, err = auth.NewVerifier(s.key.Public().(ed25519.PublicKey), targets...); err != nil {
+			return err
+		}
+	}
+	if cfg.Exchange, err = s.exchange(targets[0]); err != nil {
+		return err
 	}
 	if s.opt.NoToken {
+		if s.orchestrator == nil {
+			return errors.New("serving without a token needs the orchestrator in the same process")
+		}
 		owner := s.Owner()
 		cfg.AnonymousPrincipal = &owner
 	}
@@ -91,7 +126,6 @@ func (s *Suite) mainServer(services []service) error {
 		pb.ConversationService_Chat_FullMethodName:        0,
 		pb.ToolService_InvokeTool_FullMethodName:          0,
 	}
-	var err error
 	if s.main, err = rpc.NewServer(cfg); err != nil {
 		return err
 	}
@@ -102,5 +136,25 @@ func (s *Suite) mainServer(services []service) error {
 	for _, svc := range services {
 		svc.Register(s.main)
 	}
+	if len(targets) < len(order) {
+		// Other processes call the tools of this one.
+		toolv1.RegisterToolProviderServiceServer(s.main, s.router)
+	}
 	return nil
+}
+
+// exchange turns API tokens into principals, wherever the orchestrator is; nil:
+// nobody does.
+func (s *Suite) exchange(from string) (func(context.Context, string) (auth.Principal, error), error) {
+	switch {
+	case s.orchestrator != nil:
+		return s.orchestrator.Exchange, nil
+	case s.cfg.Services.Orchestrator == "" || !s.opt.Listen:
+		return nil, nil
+	}
+	conn, err := s.reach(from, TargetOrchestrator)
+	if err != nil {
+		return nil, err
+	}
+	return rpc.RemoteExchange(conn, from), nil
 }

@@ -3,12 +3,13 @@
 // connections, with the same interceptors as over TCP.
 //
 // All contracts but one share a server. The exception is ToolProviderService,
-// which every provider serves under the same name, so each has a server of its
-// own for it.
+// which every provider serves under the same name: inside the process each has a
+// server of its own for it, and for other processes a router tells them apart.
 package suite
 
 import (
 	"context"
+	"crypto/ed25519"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -23,6 +24,7 @@ import (
 	"github.com/nanoclaw/nanoclaw/services/gateway"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/auth"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/rpc"
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/store"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/telemetry"
 	"github.com/nanoclaw/nanoclaw/services/orchestrator"
 )
@@ -45,7 +47,9 @@ var needs = map[string][]string{
 
 // Options say what is started.
 type Options struct {
-	// Targets are started with what they need; empty: all.
+	// Targets are served; empty: all. Without Listen they are started with what
+	// they need; with it, what they need and is not among them runs elsewhere,
+	// at the addresses of the configuration.
 	Targets []string
 	// Listen serves HTTP, gRPC and the admin port. Without it the services are
 	// there for this process alone, and the gateway is not.
@@ -73,8 +77,12 @@ type Suite struct {
 	log     *slog.Logger
 	metrics http.Handler
 
+	local map[string]bool // targets of this process
+	key   ed25519.PrivateKey
+
 	main         *rpc.Server
 	tools        []*rpc.Server
+	router       *rpc.ToolRouter
 	conn         *grpc.ClientConn
 	orchestrator *orchestrator.Service
 	gateway      *gateway.Gateway
@@ -110,15 +118,28 @@ func Start(ctx context.Context, cfg Config, o Options) (*Suite, error) {
 }
 
 func (s *Suite) start(ctx context.Context) error {
-	targets, err := closure(s.opt.Targets)
+	targets, err := s.targets()
 	if err != nil {
 		return err
 	}
-	if s.opt.Listen && len(targets) < len(needs) {
-		return errors.New("serving single targets is not possible in this version: name none to serve all")
+	s.local = map[string]bool{}
+	for _, t := range targets {
+		s.local[t] = true
 	}
 	if s.opt.Listen {
 		if err := s.listen(); err != nil {
+			return err
+		}
+	}
+	if s.local[TargetOrchestrator] {
+		lock, err := store.LockDir(s.cfg.DataDir)
+		if err != nil {
+			return err
+		}
+		s.closing(lock.Unlock)
+	}
+	if s.opt.Listen {
+		if s.key, err = s.loadKey(); err != nil {
 			return err
 		}
 	}
@@ -129,7 +150,7 @@ func (s *Suite) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := s.mainServer(services); err != nil {
+	if err := s.mainServer(targets, services); err != nil {
 		return err
 	}
 	if err := s.serveInside(ctx, services); err != nil {
@@ -141,10 +162,12 @@ func (s *Suite) start(ctx context.Context) error {
 	return nil
 }
 
-// closure is the targets with what they need, in the order of starting.
-func closure(names []string) ([]string, error) {
-	order := []string{TargetSearch, TargetFetcher, TargetOrchestrator, TargetGateway}
-	if len(names) == 0 {
+// order is in which targets are started.
+var order = []string{TargetSearch, TargetFetcher, TargetOrchestrator, TargetGateway}
+
+// targets are those to start, in the order of starting.
+func (s *Suite) targets() ([]string, error) {
+	if len(s.opt.Targets) == 0 {
 		return order, nil
 	}
 	wanted := map[string]bool{}
@@ -155,6 +178,9 @@ func closure(names []string) ([]string, error) {
 			return fmt.Errorf("there is no target %q; the targets are: %s", name, strings.Join(order, ", "))
 		}
 		wanted[name] = true
+		if s.opt.Listen {
+			return nil
+		}
 		for _, n := range below {
 			if err := add(n); err != nil {
 				return err
@@ -162,12 +188,12 @@ func closure(names []string) ([]string, error) {
 		}
 		return nil
 	}
-	for _, n := range names {
+	for _, n := range s.opt.Targets {
 		if err := add(n); err != nil {
 			return nil, err
 		}
 	}
-	return slices.DeleteFunc(order, func(n string) bool { return !wanted[n] }), nil
+	return slices.DeleteFunc(slices.Clone(order), func(n string) bool { return !wanted[n] }), nil
 }
 
 func (s *Suite) telemetry(ctx context.Context) error {
@@ -242,6 +268,11 @@ func (s *Suite) Owner() auth.Principal {
 		return auth.UserPrincipal("local", auth.ScopeAll)
 	}
 	return s.orchestrator.Owner()
+}
+
+// Serves names the targets of this process.
+func (s *Suite) Serves() []string {
+	return slices.DeleteFunc(slices.Clone(order), func(t string) bool { return !s.local[t] })
 }
 
 // HasModel reports whether any model is configured.

@@ -19,6 +19,7 @@ import (
 	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/conversation"
 	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/dispatch"
 	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/live"
+	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/peer"
 	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/registry"
 	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/result"
 	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/run"
@@ -34,6 +35,7 @@ type Deps struct {
 	Tools         *registry.Registry
 	Models        Models
 	Owner         run.Owner
+	Peers         *peer.Peers // nil: none
 	Log           *slog.Logger
 	Now           func() time.Time
 }
@@ -47,6 +49,9 @@ var (
 
 // NoticeStuck is the kind of the notice that a run was left to a person.
 const NoticeStuck = "stuck"
+
+// tellTime bounds telling the owner of a run something.
+const tellTime = 3 * time.Second
 
 // sweepEvery is how often the engine looks for runs that need an owner.
 const sweepEvery = 2 * time.Second
@@ -177,6 +182,14 @@ func (e *Engine) Cancel(ctx context.Context, userID, runID string) (schema.Run, 
 	e.mu.Unlock()
 	if j != nil {
 		j.cancel(errCancelled)
+		return r, nil
+	}
+	if ctx, owner, ok := e.Peers.Owner(ctx, r.LeaseAddr); ok && r.Status == schema.RunRunning {
+		ctx, cancel := context.WithTimeout(ctx, tellTime)
+		defer cancel()
+		if _, err := owner.CancelRun(ctx, &pb.CancelRunRequest{RunId: r.ID}); err != nil {
+			e.Log.WarnContext(ctx, "owner of the run was not told to cancel; it sees it at its next renewal", "run", r.ID, "error", err)
+		}
 	}
 	return r, nil
 }

@@ -16,8 +16,8 @@ import (
 )
 
 const (
-	// localTokenName is the name of the owner's token for this machine. There
-	// is one: making it anew revokes all of the name.
+	// localTokenName begins the name of the owner's token for a machine. There
+	// is one of a name: making it anew revokes the one before.
 	localTokenName = "local.token"
 	// private is the mode of the file that holds it.
 	private fs.FileMode = 0o600
@@ -43,9 +43,10 @@ func (s *Store) LocalToken(ctx context.Context, ownerID, path string) (string, e
 			return "", err
 		}
 	}
-	token, t := s.make(ownerID, localTokenName, []string{auth.ScopeAll})
+	name := localName(path)
+	token, t := s.make(ownerID, name, []string{auth.ScopeAll})
 	err = s.DB.Write(ctx, func(ctx context.Context, tx bun.IDB) error {
-		_, err := tx.NewDelete().Model((*schema.Token)(nil)).Where("user_id = ? AND name = ?", ownerID, localTokenName).Exec(ctx)
+		_, err := tx.NewDelete().Model((*schema.Token)(nil)).Where("user_id = ? AND name = ?", ownerID, name).Exec(ctx)
 		if err != nil {
 			return err
 		}
@@ -59,6 +60,19 @@ func (s *Store) LocalToken(ctx context.Context, ownerID, path string) (string, e
 		return "", fmt.Errorf("keep the token for this machine in %s: %w", path, err)
 	}
 	return token, nil
+}
+
+// localName is the name of the token in the file: replicas that share a database
+// have a token for each of their machines.
+func localName(path string) string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "localhost"
+	}
+	if full, err := filepath.Abs(path); err == nil {
+		path = full
+	}
+	return localTokenName + " of " + hash(host + ":" + path)[:12]
 }
 
 // replaceFile puts a text into a private file at once: whoever reads it meets

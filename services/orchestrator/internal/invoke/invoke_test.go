@@ -348,7 +348,7 @@ func TestACallThatADeadProcessHadBegunIsUnknown(t *testing.T) {
 	if _, err := w.Runs.BeginInvoke(t.Context(), &c, key("k")); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Runs.LoseInvokes(t.Context()); err != nil {
+	if err := w.Runs.LoseInvokes(t.Context(), w.Now()); err != nil {
 		t.Fatal(err)
 	}
 	got, err := w.Do(t.Context(), ann, Request{Name: "send", Arguments: tea, Key: key("k")})

@@ -40,6 +40,9 @@ type Provider struct {
 	// opaque, writing and untrusted until Trust says less, and the names of
 	// our tools stay ours.
 	Foreign bool
+	// Remote providers are in another process, which may come later or be away
+	// for a while.
+	Remote bool
 	// Trust is by the provider's own names of its tools.
 	Trust map[string]Trust
 }
@@ -98,10 +101,10 @@ func New(providers []*Provider, policy Policy, log *slog.Logger) *Registry {
 // Snapshot is the tools as they are now.
 func (r *Registry) Snapshot() *Snapshot { return r.current.Load() }
 
-// Load asks every provider. A provider of our own that does not answer, a tool
-// of our own that does not fit the contract and a name that is taken are errors.
-// A foreign provider that does not answer is asked again later, and a foreign
-// tool that does not fit is left out.
+// Load asks every provider. A provider of this process that does not answer, a
+// tool of our own that does not fit the contract and a name that is taken are
+// errors. A provider elsewhere that does not answer is asked again later, and a
+// foreign tool that does not fit is left out.
 func (r *Registry) Load(ctx context.Context) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -111,7 +114,7 @@ func (r *Registry) Load(ctx context.Context) error {
 		case got.err == nil:
 			r.lists[p] = got.tools
 			r.warn(ctx, p, "tools of a provider were refused", got.refused)
-		case p.Foreign:
+		case p.Foreign || p.Remote:
 			r.warn(ctx, p, "tool provider does not answer; it is asked again", got.err)
 		default:
 			return fmt.Errorf("tools of %s: %w", p.Name, got.err)

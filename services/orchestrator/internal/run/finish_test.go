@@ -186,7 +186,7 @@ func TestCallsWithoutARun(t *testing.T) {
 	if _, err := w.BeginInvoke(ctx, &lost, Key{}); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.LoseInvokes(ctx); err != nil {
+	if err := w.LoseInvokes(ctx, w.Now()); err != nil {
 		t.Fatal(err)
 	}
 	if got, err := w.Call(ctx, "ann", lost.ID); err != nil || got.State != schema.CallUnknown || got.Reason != "OUTCOME_UNKNOWN" {

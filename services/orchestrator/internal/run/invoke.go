@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/uptrace/bun"
 
@@ -42,13 +43,13 @@ func (s *Store) EndInvoke(ctx context.Context, c *schema.ToolCall) error {
 	return s.DB.Write(ctx, func(ctx context.Context, tx bun.IDB) error { return s.endCalls(ctx, tx, []*schema.ToolCall{c}) })
 }
 
-// LoseInvokes ends the calls without a run that a dead process had begun: what
-// became of them is unknown.
-func (s *Store) LoseInvokes(ctx context.Context) error {
+// LoseInvokes ends the calls without a run that a dead process had begun before
+// the given time: what became of them is unknown.
+func (s *Store) LoseInvokes(ctx context.Context, before time.Time) error {
 	return s.DB.Write(ctx, func(ctx context.Context, tx bun.IDB) error {
 		_, err := tx.NewUpdate().Model((*schema.ToolCall)(nil)).
 			Set("state = ?, is_error = ?, reason = ?, ended_at = ?", schema.CallUnknown, true, "OUTCOME_UNKNOWN", s.Now().UnixMilli()).
-			Where("run_id = '' AND state = ?", schema.CallDispatching).Exec(ctx)
+			Where("run_id = '' AND state = ? AND started_at <= ?", schema.CallDispatching, before.UnixMilli()).Exec(ctx)
 		return err
 	})
 }

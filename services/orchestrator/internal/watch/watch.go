@@ -12,7 +12,9 @@ import (
 
 	pb "github.com/nanoclaw/nanoclaw/gen/go/nanoclaw/orchestrator/v1"
 	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/live"
+	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/peer"
 	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/run"
+	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/schema"
 )
 
 const (
@@ -30,6 +32,8 @@ type Watcher struct {
 	// Draining is closed when this process is about to end: readers are told
 	// to come back.
 	Draining <-chan struct{}
+	// Peers are the replicas that may own what this one does not; nil: none.
+	Peers *peer.Peers
 }
 
 // errEnded ends a watch: the run's last event was sent.
@@ -142,6 +146,13 @@ func (f *follower) poll(ctx context.Context, opened <-chan struct{}) error {
 	if err != nil {
 		return err
 	}
+	if r.Status == schema.RunRunning {
+		if ctx, owner, ok := f.w.Peers.Owner(ctx, r.LeaseAddr); ok {
+			if err := f.forward(ctx, owner); err != nil {
+				return err
+			}
+		}
+	}
 	if err := f.log(ctx); err != nil {
 		return err
 	}
@@ -159,6 +170,47 @@ func (f *follower) poll(ctx context.Context, opened <-chan struct{}) error {
 		return f.bye()
 	case <-ctx.Done():
 		return ctx.Err()
+	}
+}
+
+// forward passes on what the owner in another process shows. It returns nil when
+// that cannot be reached or lets the run go: SQL has the rest.
+func (f *follower) forward(ctx context.Context, owner pb.RunServiceClient) error {
+	call, cancel := context.WithCancel(ctx)
+	defer cancel()
+	stream, err := owner.WatchRun(call, &pb.WatchRunRequest{RunId: f.runID, AfterSeq: int32(f.seq)})
+	if err != nil {
+		return ctx.Err()
+	}
+	stop := make(chan struct{})
+	defer close(stop)
+	go func() { // Recv knows no channel
+		select {
+		case <-f.w.Draining:
+			cancel()
+		case <-stop:
+		}
+	}()
+	for {
+		e, err := stream.Recv()
+		if err != nil {
+			select {
+			case <-f.w.Draining:
+				return f.bye()
+			default:
+				return ctx.Err()
+			}
+		}
+		switch e.Event.(type) {
+		case *pb.RunEvent_Ping:
+			continue
+		case *pb.RunEvent_Bye:
+			return nil
+		}
+		if err := f.pass(e); err != nil {
+			return err
+		}
+		f.seq = max(f.seq, int(e.Seq))
 	}
 }
 
