@@ -80,7 +80,16 @@ func TestOpenErrors(t *testing.T) {
 	}
 	for _, tc := range []struct{ name, location, want string }{
 		{"nothing", "", "the path of the folder is empty"},
-		{"another store", "s3://key:secret@bucket", "blob store s3://: not supported; supported: a folder, or file://"},
+		{"another store", "gs://key:secret@bucket", "blob store: gs:// is not supported; supported: a folder, file:// and s3://"},
+		{"keys in the URL", "s3://key:secret@bucket", "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"},
+		{"keys in the query", "s3://bucket?access_key=secret", "known are region, endpoint, profile and use_path_style"},
+		{"keys in the endpoint", "s3://bucket?endpoint=http://key:secret@127.0.0.1", "endpoint in the S3 URL must be"},
+		{"an endpoint without a scheme", "s3://bucket?endpoint=127.0.0.1:7070", "endpoint in the S3 URL must be"},
+		{"a folder in a bucket", "s3://bucket/folder", "s3://bucket, without a folder in it"},
+		{"no bucket", "s3://?region=x", "s3://bucket, without a folder in it"},
+		{"a path style of another kind", "s3://bucket?use_path_style=yes", "use_path_style in the S3 URL must be true or false"},
+		{"an S3 URL that is none", "s3://buc ket?endpoint=secret", "an S3 bucket is written s3://bucket"},
+		{"a query that is none", "s3://bucket?region=%zz", "cannot be read"},
 		{"a relative file URL", "file://data/blobs", "file:///absolute/folder"},
 		{"a file", file, "not a directory"},
 		{"below a file", filepath.Join(file, "x"), "not a directory"},
