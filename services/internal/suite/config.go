@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/nanoclaw/nanoclaw/services/fetcher"
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/blob"
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/cache"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/config"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/rpc"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/store"
@@ -32,6 +34,8 @@ type Config struct {
 	Auth     AuthConfig     `config:"auth"`
 	TLS      TLSConfig      `config:"tls"`
 	Storage  StorageConfig  `config:"storage"`
+	Cache    cache.Config   `config:"cache"`
+	Blobs    blob.Config    `config:"blobs"`
 
 	// The orchestrator's keys stand at the top: models, default_model, tools,
 	// providers and runs.
@@ -214,10 +218,22 @@ func (c Config) Validate() error {
 	} else if (d == store.DriverMySQL) != (c.Storage.DSN != "") {
 		errs = append(errs, errors.New("storage.dsn belongs to storage.driver mysql: set both or neither"))
 	}
-	if err := c.Config.Validate(); err != nil {
-		errs = append(errs, err)
+	errs = append(errs, c.replicas(), c.Config.Validate(), c.Cache.Validate(), c.Blobs.Validate(), c.Crawler.Validate(), c.Search.Validate())
+	return errors.Join(errs...)
+}
+
+// replicas refuses replicas of the orchestrator that would not share what they
+// must.
+func (c Config) replicas() error {
+	switch {
+	case c.GRPC.Advertise == "":
+		return nil
+	case c.Storage.Driver != store.DriverMySQL:
+		return errors.New("grpc.advertise makes this process a replica, and replicas share a database: set storage.driver to mysql")
+	case c.Blobs.URL == "":
+		return errors.New("grpc.advertise makes this process a replica, and replicas share their blobs: set blobs.url to s3://bucket, or to a folder that all of them see")
 	}
-	return errors.Join(append(errs, c.Crawler.Validate(), c.Search.Validate())...)
+	return nil
 }
 
 // Times of starting and stopping.

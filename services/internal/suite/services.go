@@ -1,6 +1,7 @@
 package suite
 
 import (
+	"cmp"
 	"context"
 	"crypto/ed25519"
 	"errors"
@@ -15,15 +16,24 @@ import (
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/auth"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/blob"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/netguard"
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/ratelimit"
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/redisconn"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/rpc"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/store"
 	"github.com/nanoclaw/nanoclaw/services/orchestrator"
 	"github.com/nanoclaw/nanoclaw/services/search"
 )
 
+// redisPrefix begins the keys of rate buckets.
+const redisPrefix = "nanoclaw:rate:"
+
 // services makes the services of the targets, each with the server of its tools.
 func (s *Suite) services(ctx context.Context, targets []string) ([]service, error) {
 	guard, err := netguard.New(netguard.Config{Allow: s.cfg.Netguard.Allow})
+	if err != nil {
+		return nil, err
+	}
+	limiter, err := s.limiter(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -47,7 +57,7 @@ func (s *Suite) services(ctx context.Context, targets []string) ([]service, erro
 		var svc service
 		switch name {
 		case TargetSearch:
-			svc, err = search.New(ctx, s.cfg.Search, search.Deps{Guard: guard, Log: s.log})
+			svc, err = search.New(ctx, s.cfg.Search, search.Deps{Guard: guard, Limiter: limiter, Log: s.log})
 		case TargetFetcher:
 			svc, err = fetcher.New(ctx, s.cfg.Crawler, fetcher.Deps{Guard: guard, Logger: s.log})
 		case TargetOrchestrator:
@@ -65,8 +75,22 @@ func (s *Suite) services(ctx context.Context, targets []string) ([]service, erro
 	return all, nil
 }
 
+// limiter counts what callers may do: together with the other replicas where
+// Redis is configured. nil: each for itself.
+func (s *Suite) limiter(ctx context.Context) (ratelimit.Limiter, error) {
+	if !s.cfg.Cache.Shared() {
+		return nil, nil
+	}
+	conn, err := redisconn.Open(ctx, s.cfg.Cache.URL, s.log)
+	if err != nil {
+		return nil, err
+	}
+	s.closing(conn.Close)
+	return ratelimit.NewRedis(conn, redisPrefix), nil
+}
+
 func (s *Suite) newOrchestrator(ctx context.Context, providers []orchestrator.Provider) (service, error) {
-	blobs, err := blob.Open(ctx, filepath.Join(s.cfg.DataDir, "blobs"))
+	blobs, err := blob.Open(ctx, cmp.Or(s.cfg.Blobs.URL, filepath.Join(s.cfg.DataDir, "blobs")))
 	if err != nil {
 		return nil, err
 	}
