@@ -1,0 +1,144 @@
+package deploy
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// root is the root of the repository.
+const root = "../../.."
+
+// targets are what a process can be told to serve.
+var targets = []string{"orchestrator", "search", "fetcher", "gateway"}
+
+// Ports of a process in a container.
+const (
+	httpPort    = "3000"
+	grpcPort    = "3001"
+	metricsPort = "9464"
+)
+
+// nonRoot is the user of the image.
+const nonRoot = 65532
+
+func read(t testing.TB, name string) string {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(root, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// binary is the path of nanoclaw, built once. NANOCLAW_BINARY names one that is
+// there already.
+var binary = sync.OnceValues(func() (string, error) {
+	if path := os.Getenv("NANOCLAW_BINARY"); path != "" {
+		return filepath.Abs(path)
+	}
+	dir, err := os.MkdirTemp("", "nanoclaw-deploy-")
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(dir, "nanoclaw")
+	cmd := exec.Command("go", "build", "-o", path, "./services/cmd/nanoclaw")
+	cmd.Dir = root
+	cmd.Env = append(slices.DeleteFunc(os.Environ(), func(e string) bool { return strings.HasPrefix(e, "GOWORK=") }), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build nanoclaw: %w\n%s", err, out)
+	}
+	return path, nil
+})
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if os.Getenv("NANOCLAW_BINARY") == "" {
+		if path, err := binary(); err == nil {
+			_ = os.RemoveAll(filepath.Dir(path))
+		}
+	}
+	os.Exit(code)
+}
+
+// checkConfig runs "nanoclaw config check" with the environment of a container.
+// Files that only the container has are taken from files, by their path there.
+func checkConfig(t *testing.T, env map[string]string, files map[string]string) {
+	t.Helper()
+	nanoclaw, err := binary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	cmd := exec.Command(nanoclaw, "config", "check")
+	cmd.Dir = dir
+	cmd.Env = []string{"HOME=" + dir}
+	for name, value := range env {
+		if content, ok := files[value]; ok {
+			value = filepath.Join(dir, filepath.Base(value))
+			if err := os.WriteFile(value, []byte(content), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		cmd.Env = append(cmd.Env, name+"="+value)
+	}
+	out, err := cmd.CombinedOutput()
+	if err != nil || strings.Contains(string(out), "warning") {
+		t.Errorf("nanoclaw config check: %v\n%s", err, out)
+	}
+}
+
+// checkTargets says whether a command line starts something that exists.
+func checkTargets(t *testing.T, args []string) {
+	t.Helper()
+	if len(args) == 0 || args[0] != "serve" {
+		t.Errorf("the command is %q, want serve with targets", args)
+		return
+	}
+	for _, target := range args[1:] {
+		if !slices.Contains(targets, target) {
+			t.Errorf("%q serves what does not exist: %s", args, target)
+		}
+	}
+}
+
+// drainTime is how long a process that was asked to end may take.
+func drainTime(t *testing.T) time.Duration {
+	t.Helper()
+	m := regexp.MustCompile(`(?m)^const drainTime = (\d+) \* time\.Second$`).FindStringSubmatch(read(t, "services/cmd/nanoclaw/serve.go"))
+	if m == nil {
+		t.Fatal("cmd/nanoclaw/serve.go does not say drainTime any more")
+	}
+	d, err := time.ParseDuration(m[1] + "s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// hostPort takes an address apart: host:port, dns:///host:port, or a URL.
+func hostPort(t *testing.T, address string) (host, port string) {
+	t.Helper()
+	address = strings.TrimPrefix(address, "dns:///")
+	if _, rest, ok := strings.Cut(address, "://"); ok {
+		address = rest
+	}
+	address, _, _ = strings.Cut(address, "/")
+	if i := strings.LastIndex(address, "@"); i >= 0 {
+		address = address[i+1:]
+	}
+	address = strings.TrimSuffix(strings.TrimPrefix(address, "tcp("), ")")
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		t.Errorf("address %q: %v", address, err)
+	}
+	return host, port
+}
