@@ -9,6 +9,7 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 web   := services/gateway/web
 buf   := $(web)/node_modules/.bin/buf
 check := bin/tools/staticcheck
+s3    := bin/tools/versitygw
 
 # Stamps: made once, and again when what they were made from changes.
 npm_tools := $(web)/node_modules/.stamp
@@ -34,6 +35,11 @@ test: setup ## Every test that needs no outside server; PKG=./services/search/..
 .PHONY: test-faults
 test-faults: setup ## The same with the long tests in full, nothing from the cache
 	@NANOCLAW_TEST_FULL=1 TEST_TIMEOUT=60m TEST_FLAGS="-count=1 $$TEST_FLAGS" .ci/test $(PKG)
+
+.PHONY: test-backends
+test-backends: setup $(s3) ## Stores, caches, limits and blobs on real MySQL or MariaDB, Redis and S3
+	@TEST_NAME=test-backends TEST_TAGS=backends TEST_FLAGS="-count=1 $$TEST_FLAGS" .ci/test \
+		./services/internal/platform/{store,cache,redisconn,ratelimit,blob}/... ./services/orchestrator/...
 
 .PHONY: fuzz
 fuzz: setup ## Every fuzz target for FUZZTIME (60s) each; FUZZ=pattern for some
@@ -101,6 +107,13 @@ $(protodeps): gen/go.mod gen/go.sum $(wildcard gen/internal/protodeps/*.go)
 	@echo "setup: imported protos"
 	@rm -rf third_party
 	@go run ./gen/internal/protodeps third_party/proto
+	@touch $@
+
+# The S3 server of the tests, as its go.mod pins it.
+$(s3): services/test/s3gateway/go.mod services/test/s3gateway/go.sum
+	@echo "setup: versitygw, an S3 server (about 2 minutes, once)"
+	@mkdir -p $(@D)
+	@GOWORK=off CGO_ENABLED=0 go -C $(<D) build -trimpath -ldflags '-s -w' -o '$(CURDIR)/$(@D)/' tool
 	@touch $@
 
 # Checkers, as .ci/tools/go.mod pins them.

@@ -1,6 +1,7 @@
 # Makes the output of `go test -v` readable: one line for a package that
 # passed, everything that matters of one that failed, and at the end what was
-# skipped, which also goes into the file `skips` as "package test reason".
+# skipped, which also goes into the file `skips` as "package test reason". The
+# whole output is in the file `whole`.
 # Exits with 1 when something failed or nothing ran.
 
 function forget() { kept = ""; pending = 0 }
@@ -42,7 +43,7 @@ BEGIN { printf "" >skips; forget() }
 END {
   printf "%s", kept
   for (i = 0; i < all; i++) print (i ? "" : "\nSkipped:\n") "  " skipped[i]
-  if (failed) printf "\nFAIL:%s\nThe whole output is in bin/test.log\n", failed
+  if (failed) printf "\nFAIL:%s\nThe whole output is in %s\n", failed, whole
   else if (!passed) print "FAIL: no test ran"
   else printf "\nPASS: %d packages, %d tests skipped\n", passed, all
   exit (failed || !passed)
