@@ -161,6 +161,7 @@ func DefaultConfig() Config {
 		Log:       LogConfig{Level: "info", Format: "text"},
 		Telemetry: TelemetryConfig{Exporter: t.Exporter, OTLPEndpoint: t.OTLPEndpoint, SampleRatio: t.SampleRatio},
 		Storage:   StorageConfig{Driver: store.DriverSQLite},
+		Cache:     cache.Config{Driver: cache.DriverMemory},
 		Config:    orchestrator.DefaultConfig(),
 		Crawler:   fetcher.DefaultConfig(),
 		Search:    search.DefaultConfig(),
