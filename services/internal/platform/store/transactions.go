@@ -155,7 +155,7 @@ func (w watchTx) AfterQuery(ctx context.Context, e *bun.QueryEvent) {
 	if e.Err == nil || !isConflict(e.Err) && !isLost(e.Err) {
 		return
 	}
-	if a, ok := ctx.Value(attemptKey{w.t}).(*attempt); ok {
+	if a, ok := ctx.Value(attemptKey(w)).(*attempt); ok {
 		a.ended.CompareAndSwap(nil, &e.Err)
 	}
 }
