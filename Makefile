@@ -34,11 +34,11 @@ test: setup ## Every test that needs no outside server; PKG=./services/search/..
 
 .PHONY: test-faults
 test-faults: setup ## The same with the long tests in full, nothing from the cache
-	@NANOCLAW_TEST_FULL=1 TEST_TIMEOUT=60m TEST_FLAGS="-count=1 $$TEST_FLAGS" .ci/test $(PKG)
+	@NANOCLAW_TEST_FULL=1 TEST_TIMEOUT=60m TEST_FLAGS="-count=1 $${TEST_FLAGS:-}" .ci/test $(PKG)
 
 .PHONY: test-backends
 test-backends: setup $(s3) ## Stores, caches, limits and blobs on real MySQL or MariaDB, Redis and S3
-	@TEST_NAME=test-backends TEST_TAGS=backends TEST_FLAGS="-count=1 $$TEST_FLAGS" .ci/test \
+	@TEST_NAME=test-backends TEST_TAGS=backends TEST_FLAGS="-count=1 $${TEST_FLAGS:-}" .ci/test \
 		./services/internal/platform/{store,cache,redisconn,ratelimit,blob}/... ./services/orchestrator/...
 
 .PHONY: fuzz
