@@ -41,6 +41,11 @@ test-backends: setup $(s3) ## Stores, caches, limits and blobs on real MySQL or 
 	@TEST_NAME=test-backends TEST_TAGS=backends TEST_FLAGS="-count=1 $${TEST_FLAGS:-}" .ci/test \
 		./services/internal/platform/{store,cache,redisconn,ratelimit,blob}/... ./services/orchestrator/...
 
+.PHONY: check-deploy
+check-deploy: setup ## deploy/ against the schemas of Compose and Kubernetes and the binary itself
+	@GOWORK=off go -C services/test/deploy vet ./...
+	@GOWORK=off go -C services/test/deploy test -count=1 ./...
+
 .PHONY: fuzz
 fuzz: setup ## Every fuzz target for FUZZTIME (60s) each; FUZZ=pattern for some
 	@.ci/fuzz
