@@ -38,7 +38,7 @@ func TestChainOrder(t *testing.T) {
 		}
 		names = append(names, link.Name)
 	}
-	want := []string{"recovery", "errors", "requestid", "logging", "metrics", "deadline", "auth", "ratelimit", "memory", "validate"}
+	want := []string{"recovery", "errors", "requestid", "logging", "metrics", "explain", "deadline", "auth", "ratelimit", "memory", "validate"}
 	if !slices.Equal(names, want) {
 		t.Errorf("chain = %v, want %v", names, want)
 	}

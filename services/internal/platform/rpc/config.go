@@ -11,6 +11,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/auth"
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/rpcerr"
 )
 
 // Sizes and times, with the defaults of the configuration first.
@@ -73,6 +74,11 @@ type ServerConfig struct {
 	// (UNAUTHENTICATED, PERMISSION_DENIED or NOT_FOUND) for 5 s. Nil: nobody
 	// from outside gets in.
 	Exchange func(ctx context.Context, token string) (auth.Principal, error)
+
+	// Explain gives words for callers to errors of what the services stand on,
+	// such as a database that is away. It is asked about errors that nobody
+	// shaped, and answers nil for those that it does not know. Nil: none.
+	Explain func(error) *rpcerr.Error
 
 	// Verifier believes the identities that the other processes of the deployment
 	// sign; its audiences are the services served here. Nil: callers from

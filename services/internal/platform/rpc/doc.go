@@ -9,6 +9,7 @@
 //	requestid  x-request-id is taken over or made; x-trace-id is answered
 //	logging    one line a call
 //	metrics    calls in flight, failures by reason
+//	explain    errors of what a service stands on get words for its callers
 //	deadline   a unary call without a deadline gets one
 //	auth       who calls (package auth), and may they
 //	ratelimit  calls a second of one principal

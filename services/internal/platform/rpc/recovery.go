@@ -45,6 +45,25 @@ func recovery(log *slog.Logger, panics metric.Int64Counter) Interceptor {
 	}
 }
 
+// explaining gives errors that nobody shaped the words that explain has for
+// them. The error stays the cause, for the log.
+func explaining(explain func(error) *rpcerr.Error) step {
+	return func(ctx context.Context, _ method) (context.Context, func(error) error, error) {
+		if explain == nil {
+			return ctx, nil, nil
+		}
+		return ctx, func(err error) error {
+			if rpcerr.Reason(err) != rpcerr.ReasonInternal {
+				return err
+			}
+			if told := explain(err); told != nil {
+				return told.WithCause(err)
+			}
+			return err
+		}, nil
+	}
+}
+
 // convertErrors makes the status that leaves the server. All links behind it
 // see the errors as they were made.
 func convertErrors(ctx context.Context, _ method) (context.Context, func(error) error, error) {

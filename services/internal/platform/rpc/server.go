@@ -133,6 +133,7 @@ func newChain(cfg ServerConfig, validator *requestValidator) ([]Interceptor, err
 		step(requestID).link("requestid"),
 		forCalls(logging(cfg.Logger)).link("logging"),
 		forCalls(measured.measure).link("metrics"),
+		forCalls(explaining(cfg.Explain)).link("explain"),
 		forCalls(cfg.timeouts().step).link("deadline"),
 		forCalls(caller.step).link("auth"),
 		forCalls(limiter.step).link("ratelimit"),
