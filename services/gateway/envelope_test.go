@@ -100,7 +100,10 @@ func TestFailuresAreEnveloped(t *testing.T) {
 		{"a feature that is not there is 501", status.Error(codes.Unimplemented, "unknown method"), 501, "UNIMPLEMENTED", nil, ""},
 		{"a deadline is 504", rpcerr.New(codes.DeadlineExceeded, "DEADLINE_EXCEEDED", "late"), 504, "DEADLINE_EXCEEDED", nil, ""},
 		{"text that nobody shaped is not shown", errors.New("dial tcp 10.0.0.7:5432: password=hunter2"), 500, "INTERNAL", nil, ""},
-		{"nor that of the transport", status.Error(codes.Unavailable, "dial tcp 10.0.0.7: hunter2"), 503, "UNAVAILABLE", nil, ""},
+		{"nor that of the transport", status.Error(codes.Unavailable, "dial tcp 10.0.0.7: hunter2"), 503, "UNAVAILABLE", nil, "1"},
+		{"the gateway's own identity refused is no fault of the caller", rpcerr.New(codes.Unauthenticated, auth.ReasonIdentityInvalid, "hunter2"), 503, auth.ReasonIdentityInvalid,
+			[]string{"do not accept each other"}, ""},
+		{"nor are clocks that differ", rpcerr.New(codes.Unauthenticated, auth.ReasonIdentityExpired, "hunter2"), 503, auth.ReasonIdentityExpired, nil, ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			f := newFixture(t, &backend{create: func(context.Context, *orchestratorv1.CreateConversationRequest) (*orchestratorv1.Conversation, error) {

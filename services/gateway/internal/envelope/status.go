@@ -3,13 +3,19 @@ package envelope
 import (
 	"maps"
 	"net/http"
+	"slices"
+	"time"
 
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/auth"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/rpcerr"
 )
+
+// transportRetry is when a service may be there again that cannot be reached.
+const transportRetry = time.Second
 
 // statusClientClosed is what nginx calls "client closed request"; nobody is
 // there to read it, but logs and metrics are.
@@ -66,13 +72,28 @@ func FromError(err error) Problem {
 			p.RetryAfter, p.HasRetry = d.GetRetryDelay().AsDuration(), true
 		}
 	}
+	if untrusted(s.Code(), p.Reason) {
+		// The other process refuses this one, not the caller, whose token is good.
+		p.Status = http.StatusServiceUnavailable
+		p.Message = "the parts of this server do not accept each other: its log says what the operator must put right"
+	}
 	if p.Reason == "" {
-		p.Reason = reasonOf(s)
+		if p.Reason = reasonOf(s); s.Code() == codes.Unavailable && !p.HasRetry {
+			p.RetryAfter, p.HasRetry = transportRetry, true
+		}
 		if words, ok := transportWords[s.Code()]; ok {
 			p.Message = words
 		}
 	}
 	return p
+}
+
+// untrusted says that a failure is about the identity which the gateway signed,
+// and not about its caller.
+func untrusted(code codes.Code, reason string) bool {
+	return code == codes.Unauthenticated && slices.Contains([]string{
+		auth.ReasonIdentityInvalid, auth.ReasonIdentityExpired, auth.ReasonIdentityAudience,
+	}, reason)
 }
 
 // reasonOf names a status that carries no ErrorInfo by its code.
