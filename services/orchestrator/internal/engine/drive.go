@@ -30,8 +30,9 @@ func tracer() trace.Tracer { return otel.Tracer("nanoclaw/orchestrator") }
 // agentName is how traces and metrics call what answers.
 const agentName = "nanoclaw"
 
-// writeTime bounds a write that must be made although the run's context ended.
-const writeTime = 10 * time.Second
+// writeTime bounds a write that must be made although the run's context ended,
+// from that end.
+const writeTime = 20 * time.Second
 
 // turn is a run while it is driven.
 type turn struct {
@@ -74,7 +75,7 @@ func (e *Engine) drive(ctx context.Context, j *job, st *run.Started) {
 		t.call = &st.Call
 	}
 	if err == nil {
-		err = guard(func() error { return t.load(ctx) })
+		err = guard(func() error { return run.Patiently(ctx, func() error { return t.load(ctx) }) })
 	}
 	if err == nil {
 		err = guard(func() error { return t.advance(ctx) })
@@ -90,7 +91,11 @@ func (e *Engine) timeLeft(ctx context.Context, j *job, st *run.Started) (time.Du
 	if st != nil {
 		return e.cfg.RunTimeout, nil
 	}
-	begun, err := e.Runs.Begun(ctx, j.run.ID)
+	var begun time.Time
+	err := run.Patiently(ctx, func() (err error) {
+		begun, err = e.Runs.Begun(ctx, j.run.ID)
+		return err
+	})
 	if err != nil || begun.IsZero() {
 		return e.cfg.RunTimeout, err
 	}
@@ -179,6 +184,7 @@ func (t *turn) load(ctx context.Context) error {
 		t.rounds = prompt.ByRun(calls, tools)[t.run.ID]
 		t.restart = t.run.Rounds > len(t.rounds)
 	}
+	t.usage = &pb.Usage{}
 	for _, r := range t.rounds {
 		run.AddUsage(t.usage, r.Call)
 	}

@@ -53,8 +53,12 @@ const NoticeStuck = "stuck"
 // tellTime bounds telling the owner of a run something.
 const tellTime = 3 * time.Second
 
-// sweepEvery is how often the engine looks for runs that need an owner.
-const sweepEvery = 2 * time.Second
+const (
+	// sweepEvery is how often the engine looks for runs that need an owner.
+	sweepEvery = 2 * time.Second
+	// renewAgain is when leases are renewed again that could not be.
+	renewAgain = time.Second
+)
 
 // Engine owns runs.
 type Engine struct {
@@ -212,7 +216,7 @@ func (e *Engine) Run(ctx context.Context) error {
 			e.drain(context.WithoutCancel(ctx))
 			return nil
 		case <-renew.C:
-			e.renew(ctx)
+			renew.Reset(e.renew(ctx))
 		case <-sweep.C:
 			e.sweep(ctx)
 		case <-e.kick:
@@ -240,7 +244,7 @@ func (e *Engine) drain(ctx context.Context) {
 		case <-done:
 			return
 		case <-renew.C:
-			e.renew(ctx)
+			renew.Reset(e.renew(ctx))
 		case <-enough.C:
 			for _, j := range e.jobs() {
 				j.cancel(errReleased)
@@ -259,9 +263,9 @@ func (e *Engine) jobs() []*job {
 	return jobs
 }
 
-// renew prolongs all leases. Leases that could not be prolonged in time are
-// given up: somebody else may have them by now.
-func (e *Engine) renew(ctx context.Context) {
+// renew prolongs all leases and returns when to do so again. Leases that could
+// not be prolonged in time are given up: somebody else may have them by now.
+func (e *Engine) renew(ctx context.Context) (again time.Duration) {
 	jobs := e.jobs()
 	begun := e.Now()
 	leases := make([]run.Lease, len(jobs))
@@ -271,7 +275,9 @@ func (e *Engine) renew(ctx context.Context) {
 	var told map[string]run.Renewed
 	var err error
 	if len(jobs) > 0 {
+		ctx, cancel := context.WithTimeout(ctx, run.RenewEvery)
 		told, err = e.Runs.Renew(ctx, leases)
+		cancel()
 	}
 	if err != nil {
 		e.Log.ErrorContext(ctx, "leases were not renewed", "runs", len(jobs), "error", err)
@@ -283,7 +289,7 @@ func (e *Engine) renew(ctx context.Context) {
 				j.cancel(errLost)
 			}
 		}
-		return
+		return renewAgain
 	}
 	e.mu.Lock()
 	e.renewed = begun
@@ -296,6 +302,7 @@ func (e *Engine) renew(ctx context.Context) {
 			j.cancel(errCancelled)
 		}
 	}
+	return run.RenewEvery
 }
 
 // sweep takes runs that need an owner, as many as there is room for.

@@ -121,11 +121,28 @@ func (t *turn) keepResult(ctx context.Context, r *prompt.Round, c *schema.ToolCa
 		}
 		events = append(events, &pb.RunEvent{Event: &pb.RunEvent_ToolResult{ToolResult: out}})
 	}
-	if err := t.Runs.FinishTools(context.WithoutCancel(ctx), t.lease, t.origins, []*schema.ToolCall{c}, events...); err != nil {
+	ctx, stop := outlasting(ctx)
+	defer stop()
+	if err := t.Runs.FinishTools(ctx, t.lease, t.origins, []*schema.ToolCall{c}, events...); err != nil {
 		return err
 	}
 	t.live.Publish(events)
 	return nil
+}
+
+// outlasting is ctx, but ends only writeTime after it.
+func outlasting(ctx context.Context) (context.Context, context.CancelFunc) {
+	out, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() {
+		timer := time.NewTimer(writeTime)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+			cancel()
+		case <-out.Done():
+		}
+	})
+	return out, func() { stop(); cancel() }
 }
 
 // makeCall brings one call to its end: c gets its result.
@@ -151,10 +168,7 @@ func (t *turn) makeCall(ctx context.Context, places *semaphore.Weighted, c *sche
 		return context.Cause(ctx)
 	}
 	defer places.Release(1)
-	call := dispatch.Call{
-		ID: c.ID, Tool: d.Tool, Canonical: d.Canonical, EffectKey: c.EffectKey, Attempt: c.Attempt + 1,
-		NotAfter: t.Now().Add(run.LeaseTime),
-	}
+	call := dispatch.Call{ID: c.ID, Tool: d.Tool, Canonical: d.Canonical, EffectKey: c.EffectKey, Attempt: c.Attempt + 1}
 	out, known := t.recover(ctx, c, call)
 	if !known {
 		if sc := trace.SpanContextFromContext(ctx); sc.HasTraceID() {
@@ -163,6 +177,7 @@ func (t *turn) makeCall(ctx context.Context, places *semaphore.Weighted, c *sche
 		if err := t.Runs.Dispatch(ctx, t.lease, []*schema.ToolCall{c}); err != nil {
 			return err
 		}
+		call.NotAfter = t.Now().Add(run.LeaseTime)
 		out = dispatch.Do(ctx, call, func(p *toolv1.Progress) {
 			t.live.Progress(&pb.ToolProgress{ToolCallId: c.ID, Name: c.Name, Message: p.Message, Done: p.Done, Total: p.Total})
 		})

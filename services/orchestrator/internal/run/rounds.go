@@ -15,11 +15,12 @@ import (
 // BeginCall writes a model call ahead. Calls of the run that were begun and not
 // finished are abandoned: their owner is gone.
 func (s *Store) BeginCall(ctx context.Context, l Lease, userID, model string, round int, events ...*pb.RunEvent) (schema.ModelCall, error) {
-	mc := schema.ModelCall{
-		ID: schema.NewID(schema.ModelCallPrefix), RunID: l.RunID, UserID: userID, Round: round,
-		State: schema.ModelCallStarted, Model: model, StartedAt: s.Now().UnixMilli(),
-	}
+	var mc schema.ModelCall
 	err := s.Commit(ctx, l, func(ctx context.Context, tx bun.IDB) error {
+		mc = schema.ModelCall{ // a new one each time: the one before may be there, and is abandoned
+			ID: schema.NewID(schema.ModelCallPrefix), RunID: l.RunID, UserID: userID, Round: round,
+			State: schema.ModelCallStarted, Model: model, StartedAt: s.Now().UnixMilli(),
+		}
 		if err := abandonCalls(ctx, tx, l.RunID, s.Now()); err != nil {
 			return err
 		}

@@ -45,12 +45,12 @@ type Lease struct {
 }
 
 // Commit makes a change under the lease and appends events, which get their
-// sequence numbers. change may be nil and, like every closure of a write, may
-// run again.
+// sequence numbers. While the database is away it tries again until ctx ends: an
+// owner has its lease meanwhile, or is fenced off when it comes back. change may
+// be nil and may run again: like every closure of a write, and one without
+// events even after it was committed.
 func (s *Store) Commit(ctx context.Context, l Lease, change func(ctx context.Context, tx bun.IDB) error, events ...*pb.RunEvent) error {
-	return s.DB.Write(ctx, func(ctx context.Context, tx bun.IDB) error {
-		return s.commit(ctx, tx, l, change, events)
-	})
+	return s.commitBy(ctx, s.DB.Write, l, change, events)
 }
 
 func (s *Store) commit(ctx context.Context, tx bun.IDB, l Lease, change func(ctx context.Context, tx bun.IDB) error, events []*pb.RunEvent) error {

@@ -23,6 +23,9 @@ const (
 	pollEvery = time.Second
 	// pageEvents are read from SQL at once.
 	pageEvents = 200
+	// ownerEvery is how often SQL is asked whether a run is still owned by the
+	// process that shows it.
+	ownerEvery = 5 * time.Second
 )
 
 // Watcher reads runs.
@@ -148,7 +151,7 @@ func (f *follower) poll(ctx context.Context, opened <-chan struct{}) error {
 	}
 	if r.Status == schema.RunRunning {
 		if ctx, owner, ok := f.w.Peers.Owner(ctx, r.LeaseAddr); ok {
-			if err := f.forward(ctx, owner); err != nil {
+			if err := f.forward(ctx, owner, r.LeaseAddr, opened); err != nil {
 				return err
 			}
 		}
@@ -175,21 +178,16 @@ func (f *follower) poll(ctx context.Context, opened <-chan struct{}) error {
 
 // forward passes on what the owner in another process shows. It returns nil when
 // that cannot be reached or lets the run go: SQL has the rest.
-func (f *follower) forward(ctx context.Context, owner pb.RunServiceClient) error {
+func (f *follower) forward(ctx context.Context, owner pb.RunServiceClient, addr string, opened <-chan struct{}) error {
 	call, cancel := context.WithCancel(ctx)
 	defer cancel()
 	stream, err := owner.WatchRun(call, &pb.WatchRunRequest{RunId: f.runID, AfterSeq: int32(f.seq)})
 	if err != nil {
 		return ctx.Err()
 	}
-	stop := make(chan struct{})
-	defer close(stop)
 	go func() { // Recv knows no channel
-		select {
-		case <-f.w.Draining:
-			cancel()
-		case <-stop:
-		}
+		f.whileOwned(call, addr, opened)
+		cancel()
 	}()
 	for {
 		e, err := stream.Recv()
@@ -211,6 +209,32 @@ func (f *follower) forward(ctx context.Context, owner pb.RunServiceClient) error
 			return err
 		}
 		f.seq = max(f.seq, int(e.Seq))
+	}
+}
+
+// whileOwned returns when the process at the address owns the run no more, this
+// one drains or opens a run, or ctx ends. An owner that hangs says nothing, and
+// its connection may take long to break.
+func (f *follower) whileOwned(ctx context.Context, addr string, opened <-chan struct{}) {
+	tick := time.NewTicker(ownerEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+		case <-opened:
+			opened = f.w.Hub.Opened() // before looking
+			if f.w.Hub.Get(f.runID) != nil {
+				return
+			}
+			continue
+		case <-f.w.Draining:
+			return
+		case <-ctx.Done():
+			return
+		}
+		if r, err := f.w.Runs.Get(ctx, f.userID, f.runID); err == nil && (r.LeaseAddr != addr || r.Status != schema.RunRunning) {
+			return
+		}
 	}
 }
 
