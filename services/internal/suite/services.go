@@ -128,7 +128,7 @@ func (s *Suite) dialStranger(name, address string) (*grpc.ClientConn, error) {
 // mainServer makes the server of all contracts.
 func (s *Suite) mainServer(targets []string, services []service) (err error) {
 	cfg := rpc.DefaultServerConfig()
-	cfg.Logger, cfg.TLS = s.log, s.cfg.TLS.rpc()
+	cfg.Logger, cfg.TLS, cfg.Explain = s.log, s.cfg.TLS.rpc(), storageTrouble
 	if s.key != nil {
 		if cfg.Verifier, err = auth.NewVerifier(s.key.Public().(ed25519.PublicKey), targets...); err != nil {
 			return err

@@ -199,7 +199,7 @@ func (s *Suite) targets() ([]string, error) {
 func (s *Suite) telemetry(ctx context.Context) error {
 	cfg := telemetry.DefaultConfig()
 	cfg.Exporter, cfg.OTLPEndpoint, cfg.SampleRatio = s.cfg.Telemetry.Exporter, s.cfg.Telemetry.OTLPEndpoint, s.cfg.Telemetry.SampleRatio
-	cfg.ServiceVersion, cfg.Logger = s.opt.Version, s.log
+	cfg.ServiceName, cfg.ServiceVersion, cfg.Logger = s.name(), s.opt.Version, s.log
 	if s.opt.Telemetry != nil {
 		s.opt.Telemetry(&cfg)
 	}
@@ -214,6 +214,16 @@ func (s *Suite) telemetry(ctx context.Context) error {
 		return shutdown(ctx)
 	})
 	return nil
+}
+
+// name is what traces and metrics call this process: with its targets, unless
+// these are all.
+func (s *Suite) name() string {
+	targets := s.Serves()
+	if len(targets) == len(order) || !s.opt.Listen {
+		return telemetry.DefaultServiceName
+	}
+	return telemetry.DefaultServiceName + "-" + strings.Join(targets, "-")
 }
 
 // serveInside makes the services answer each other and starts what they do by
