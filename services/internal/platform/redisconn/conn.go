@@ -15,7 +15,7 @@ import (
 )
 
 // ErrUnavailable says that Redis was not to be had: go on without it.
-var ErrUnavailable = errors.New("Redis is not available")
+var ErrUnavailable = errors.New("no Redis is available")
 
 const (
 	// CallTimeout bounds one call, connecting included.
@@ -120,7 +120,7 @@ func (c *Conn) Check(ctx context.Context) error {
 		c.health.answered(ctx)
 		return nil
 	case isReply(err):
-		return fmt.Errorf("Redis at %s refuses us: check user, password and database number in its address: %w", c.health.addr, err)
+		return fmt.Errorf("the Redis at %s refuses us: check user, password and database number in its address: %w", c.health.addr, err)
 	case ctx.Err() != nil:
 		return ctx.Err()
 	}

@@ -39,7 +39,7 @@ func newHealth(addr string, log *slog.Logger) (*health, error) {
 	calls, err2 := meter.Int64Counter("nanoclaw.redis.calls_without",
 		metric.WithDescription("Calls that went on without Redis, since it was away or refused them."))
 	if err := errors.Join(err1, err2); err != nil {
-		return nil, fmt.Errorf("Redis metrics: %w", err)
+		return nil, fmt.Errorf("metrics of Redis: %w", err)
 	}
 	return &health{addr: addr, log: log, available: available, calls: calls}, nil
 }

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/logging"
 
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/config"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/redisconn"
@@ -50,6 +51,8 @@ func Start(t testing.TB) *Server {
 	if err != nil {
 		t.Fatalf("%s is not the address of a Redis", EnvURL)
 	}
+	logging.Disable() // the driver's own lines on stderr
+	opt.DialerRetries, opt.MaxRetries = 1, -1
 	s := &Server{URL: config.Secret(address), Prefix: "nanoclaw:test:" + rand.Text() + ":", Admin: redis.NewClient(opt)}
 	t.Cleanup(func() {
 		if err := s.Admin.Close(); err != nil {
