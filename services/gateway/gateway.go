@@ -85,7 +85,7 @@ func build(ctx context.Context, cfg Config, deps Deps) (*Gateway, error) {
 	if err != nil {
 		return nil, err
 	}
-	traced := otelhttp.NewHandler(g.observe(edge.Handler(http.HandlerFunc(g.route))), "gateway", tracing(deps)...)
+	traced := otelhttp.NewHandler(g.observe(edge.Handler(http.HandlerFunc(g.route))), "gateway", tracing(cfg, deps)...)
 	g.handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		guard.Strip(r.Header)
 		secure(w.Header())
@@ -96,8 +96,10 @@ func build(ctx context.Context, cfg Config, deps Deps) (*Gateway, error) {
 
 // tracing begins a new trace with each request: whoever calls from outside may
 // be linked to, but not decide what is sampled. Health checks are not traced.
-func tracing(deps Deps) []otelhttp.Option {
+func tracing(cfg Config, deps Deps) []otelhttp.Option {
 	options := []otelhttp.Option{
+		// Else the port of metrics is what callers write into Host: no end of series.
+		otelhttp.WithServerName(cfg.ListenAddr),
 		otelhttp.WithPublicEndpointFn(func(*http.Request) bool { return true }),
 		otelhttp.WithPropagators(propagation.TraceContext{}),
 		otelhttp.WithFilter(func(r *http.Request) bool { return classOf(r.URL.Path) != classHealth }),
