@@ -122,7 +122,7 @@ func openMySQLPool(ctx context.Context, cfg *mysql.Config, dial time.Duration, c
 		return nil, err
 	}
 	// Columns that a newer release has added already are no error for this one.
-	return bun.NewDB(pool, mysqldialect.New(), bun.WithDiscardUnknownColumns()), nil
+	return bun.NewDB(pool, safeText{mysqldialect.New()}, bun.WithDiscardUnknownColumns()), nil
 }
 
 // migrateMySQL brings the schema up to date. One replica does so at a time; the

@@ -67,7 +67,7 @@ func openSQLitePool(ctx context.Context, dsn string, conns int) (*bun.DB, error)
 		return nil, errors.Join(err, pool.Close())
 	}
 	// Columns that a newer release has added already are no error for this one.
-	return bun.NewDB(pool, sqlitedialect.New(), bun.WithDiscardUnknownColumns()), nil
+	return bun.NewDB(pool, safeText{sqlitedialect.New()}, bun.WithDiscardUnknownColumns()), nil
 }
 
 func sqliteDSN(path string, cfg Config, readOnly bool) string {

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"strconv"
 	"unicode/utf8"
+
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/storable"
 )
 
 // chunk is one frame of an answer, read tolerantly: a member of an unexpected
@@ -137,14 +139,16 @@ func (t *text) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// unquote decodes a JSON string; most have no escapes and need no decoder.
+// unquote decodes a JSON string; most have no escapes and need no decoder. Every
+// text of a provider comes through here, and what cannot be stored of it ends
+// here: what is shown live is what is kept.
 func unquote(raw []byte) string {
 	if bytes.IndexByte(raw, '\\') < 0 && utf8.Valid(raw) && len(raw) >= 2 {
 		return string(raw[1 : len(raw)-1])
 	}
 	var s string
 	_ = json.Unmarshal(raw, &s)
-	return s
+	return storable.Text(s)
 }
 
 // number is an integer member that may come as a float or as a string.
@@ -180,10 +184,16 @@ func (l *rawList) UnmarshalJSON(raw []byte) error {
 	var list []json.RawMessage
 	if json.Unmarshal(raw, &list) == nil {
 		for _, item := range list {
-			*l = append(*l, bytes.Clone(item))
+			*l = append(*l, verbatim(item))
 		}
 	}
 	return nil
+}
+
+// verbatim is a copy of a JSON value as it came, but in UTF-8: encoding/json
+// takes other bytes inside strings, databases and providers do not.
+func verbatim(raw json.RawMessage) json.RawMessage {
+	return bytes.ToValidUTF8(raw, []byte("\uFFFD"))
 }
 
 // content is the text of an answer: a string, or a list of parts of which text

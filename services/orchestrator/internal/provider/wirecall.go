@@ -93,7 +93,7 @@ func asArguments(raw json.RawMessage) string {
 		return ""
 	}
 	var compact bytes.Buffer
-	if json.Compact(&compact, raw) != nil {
+	if json.Compact(&compact, verbatim(raw)) != nil {
 		return ""
 	}
 	return compact.String()
@@ -107,7 +107,7 @@ func keep(into *map[string]json.RawMessage, name string, value json.RawMessage) 
 	if *into == nil {
 		*into = make(map[string]json.RawMessage)
 	}
-	(*into)[name] = bytes.Clone(value)
+	(*into)[name] = verbatim(value)
 }
 
 // encodeVerbatim marshals members without rewriting what is inside them; nil

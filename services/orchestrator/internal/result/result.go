@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/blob"
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/storable"
 	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/schema"
 )
 
@@ -122,7 +123,7 @@ func ModelSource(contentJSON string) string {
 	var members map[string]json.RawMessage // a struct would take "Markdown" for it too
 	var text string
 	if json.Unmarshal([]byte(contentJSON), &members) == nil && json.Unmarshal(members[markdown], &text) == nil && strings.TrimSpace(text) != "" {
-		return text
+		return storable.Text(text)
 	}
 	return contentJSON
 }

@@ -128,6 +128,8 @@ func TestWhatTheModelReads(t *testing.T) {
 		{"another member with other letters", `{"Markdown":"no"}`, `{"Markdown":"no"}`},
 		{"a list", `[1]`, `[1]`},
 		{"not JSON", `<html>`, `<html>`},
+		{"U+0000 and half a surrogate pair in markdown", `{"markdown":"a\u0000b\ud800c"}`, "a\uFFFDb\uFFFDc"},
+		{"U+0000 in the JSON stays escaped", `{"a\u0000":"b\u0000"}`, `{"a\u0000":"b\u0000"}`},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {

@@ -141,6 +141,58 @@ func TestRowsComeBackAsTheyWere(t *testing.T) {
 	}
 }
 
+// unstorable are texts that no database keeps as they are, with what is kept.
+var unstorable = map[string]string{"\x00a\x00": "\uFFFDa\uFFFD", "b\xff纳": "b\uFFFD纳", "\xe7\xba\x00": "\uFFFD\uFFFD"}
+
+func TestWhatCannotBeStoredNeverReachesSQL(t *testing.T) {
+	db := schematest.Open(t)
+	for table, row := range rows {
+		typ := reflect.TypeOf(row).Elem()
+		for bad, want := range unstorable {
+			t.Run(fmt.Sprintf("%s %q", table, bad), func(t *testing.T) {
+				in := reflect.New(typ)
+				fill(in.Elem(), 7)
+				var texts []int // the fields that are texts
+				for i := range typ.NumField() {
+					if f := in.Elem().Field(i); f.Kind() == reflect.String {
+						f.SetString(bad)
+						texts = append(texts, i)
+					}
+				}
+				write(t, db, func(ctx context.Context, tx bun.IDB) error {
+					if _, err := tx.NewInsert().Model(in.Interface()).Exec(ctx); err != nil {
+						return err
+					}
+					first := bun.Ident(columnOf(db, in.Interface(), texts[0]))
+					// An argument is a text as well.
+					_, err := tx.NewUpdate().Model(in.Interface()).Set("? = ?", first, bad).Where("? = ?", first, bad).Exec(ctx)
+					return err
+				})
+				out := reflect.New(typ)
+				if err := db.Read().NewSelect().Model(out.Interface()).Where("? = ?", bun.Ident(columnOf(db, in.Interface(), texts[0])), bad).Scan(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				for _, i := range texts {
+					if got := out.Elem().Field(i).String(); got != want {
+						t.Errorf("%s = %q, want %q", typ.Field(i).Name, got, want)
+					}
+				}
+			})
+		}
+	}
+}
+
+// columnOf is the column of the ith field of a row.
+func columnOf(db *store.DB, row any, i int) string {
+	table := db.Read().Dialect().Tables().Get(reflect.TypeOf(row))
+	for _, f := range table.Fields {
+		if f.GoName == reflect.TypeOf(row).Elem().Field(i).Name {
+			return f.Name
+		}
+	}
+	return ""
+}
+
 func column(field string) string {
 	return map[string]string{"ID": "id", "RunID": "run_id", "Seq": "seq", "CallID": "call_id", "UserID": "user_id", "Route": "route", "IdemKey": "idem_key"}[field]
 }

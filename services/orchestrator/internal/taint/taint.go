@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/storable"
 )
 
 // MaxOrigins bounds a set. Beyond it the set keeps the marker Many, so that a
@@ -49,10 +51,10 @@ func (s Set) With(origins ...string) Set {
 	return all
 }
 
-// clip makes an origin fit to be stored and sent: UTF-8, also where it is cut to
-// its bounded length. What cannot be read still counts.
+// clip makes an origin fit to be stored and sent, also where it is cut to its
+// bounded length. What cannot be read still counts.
 func clip(origin string) string {
-	origin = strings.ToValidUTF8(origin, "\uFFFD")
+	origin = storable.Text(origin)
 	if len(origin) > maxOriginBytes {
 		origin = strings.ToValidUTF8(origin[:maxOriginBytes], "")
 	}

@@ -5,7 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"unicode/utf8"
+
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/storable"
 )
 
 func TestSets(t *testing.T) {
@@ -37,9 +38,9 @@ func TestASetNeverLooksCleanerThanItIs(t *testing.T) {
 }
 
 func TestOriginsCanAlwaysBeSent(t *testing.T) {
-	for _, origin := range []string{"fetch_page:" + strings.Repeat("é", maxOriginBytes), "x" + strings.Repeat("搜", maxOriginBytes), "bad\xffbytes"} {
+	for _, origin := range []string{"fetch_page:" + strings.Repeat("é", maxOriginBytes), "x" + strings.Repeat("搜", maxOriginBytes), "bad\xffbytes", "fetch_page:a\x00.org"} {
 		for _, o := range New(origin) {
-			if !utf8.ValidString(o) || len(o) > maxOriginBytes || len(o) < 5 {
+			if !storable.Is(o) || len(o) > maxOriginBytes || len(o) < 5 {
 				t.Errorf("%.20q became %q", origin, o)
 			}
 		}
