@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"context"
 	"errors"
 	"log/slog"
 	"time"
@@ -19,8 +18,6 @@ const (
 	DefaultBodyReadTimeout   = 30 * time.Second
 	DefaultPingInterval      = 10 * time.Second
 	DefaultEventWriteTimeout = 30 * time.Second
-	DefaultTokenCacheTTL     = 60 * time.Second
-	DefaultTokenCacheSize    = 1024
 )
 
 // Config of the gateway.
@@ -40,11 +37,6 @@ type Config struct {
 	// EventWriteTimeout is how long the reader of a stream may take to make room
 	// for one event.
 	EventWriteTimeout time.Duration
-	// TokenCacheTTL is how long a token's principal is remembered, and so how
-	// long a deleted token may still work.
-	TokenCacheTTL time.Duration
-	// TokenCacheSize is how many principals are remembered.
-	TokenCacheSize int
 	// WebDir serves the web app from this folder instead of the one built in.
 	WebDir string
 	// Version of the product, for the OpenAPI document.
@@ -58,8 +50,6 @@ func DefaultConfig() Config {
 		BodyReadTimeout:   DefaultBodyReadTimeout,
 		PingInterval:      DefaultPingInterval,
 		EventWriteTimeout: DefaultEventWriteTimeout,
-		TokenCacheTTL:     DefaultTokenCacheTTL,
-		TokenCacheSize:    DefaultTokenCacheSize,
 	}
 }
 
@@ -70,10 +60,9 @@ type Deps struct {
 	Conn grpc.ClientConnInterface
 	// Orchestrator, Search and Fetcher lead to one service; nil: Conn does.
 	Orchestrator, Search, Fetcher grpc.ClientConnInterface
-	// Exchange turns an API token into its principal; nil: the IdentityService
-	// of the orchestrator is asked. An error with the code UNAUTHENTICATED or
-	// NOT_FOUND says that the token stands for nobody.
-	Exchange func(ctx context.Context, token string) (auth.Principal, error)
+	// Tokens knows the users of API tokens: the cache that this process has for
+	// its other doors too.
+	Tokens *auth.TokenCache
 	// Anonymous is who requests without a token are made for (--no-token); nil:
 	// they are refused. Only on loopback.
 	Anonymous *auth.Principal
@@ -87,13 +76,6 @@ func (d Deps) orchestrator() grpc.ClientConnInterface { return orElse(d.Orchestr
 func (d Deps) search() grpc.ClientConnInterface       { return orElse(d.Search, d.Conn) }
 func (d Deps) fetcher() grpc.ClientConnInterface      { return orElse(d.Fetcher, d.Conn) }
 
-func (d Deps) exchange() func(context.Context, string) (auth.Principal, error) {
-	if d.Exchange != nil {
-		return d.Exchange
-	}
-	return exchangeOver(d.orchestrator())
-}
-
 func orElse(own, shared grpc.ClientConnInterface) grpc.ClientConnInterface {
 	if own != nil {
 		return own
@@ -104,6 +86,9 @@ func orElse(own, shared grpc.ClientConnInterface) grpc.ClientConnInterface {
 func (d Deps) check(cfg Config) error {
 	if d.orchestrator() == nil || d.search() == nil || d.fetcher() == nil {
 		return errors.New("a connection to every service is needed: set Deps.Conn")
+	}
+	if d.Tokens == nil {
+		return errors.New("Deps.Tokens is missing: nobody would know whose tokens are whose")
 	}
 	if d.Anonymous != nil && !guard.IsLoopback(cfg.ListenAddr) {
 		return errors.New("serving without a token is only allowed on a loopback address such as 127.0.0.1:3000")

@@ -185,7 +185,7 @@ func TestA405SaysWhatIsAllowed(t *testing.T) {
 
 func TestAPanicIsAnsweredAndLogged(t *testing.T) {
 	f := newFixture(t, nil, func(_ *gateway.Config, d *gateway.Deps) {
-		d.Exchange = func(context.Context, string) (auth.Principal, error) { panic("boom hunter2") }
+		d.Tokens = auth.NewTokenCache(func(context.Context, string) (auth.Principal, error) { panic("boom hunter2") })
 	})
 	got := do(t, f.request(t, "GET", "/api/models", ""))
 	mustFail(t, got, 500, "INTERNAL")

@@ -222,9 +222,9 @@ func newFixture(t testing.TB, b *backend, opts ...option) *fixture {
 	log := &syncBuffer{}
 	cfg := gateway.DefaultConfig()
 	deps := gateway.Deps{
-		Conn:     b.start(t),
-		Logger:   slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})),
-		Exchange: exchange,
+		Conn:   b.start(t),
+		Logger: slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+		Tokens: auth.NewTokenCache(exchange),
 	}
 	for _, o := range opts {
 		o(&cfg, &deps)

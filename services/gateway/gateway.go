@@ -74,10 +74,8 @@ func build(ctx context.Context, cfg Config, deps Deps) (*Gateway, error) {
 	}
 	edge, err := guard.New(guard.Config{
 		Hosts:     append(guard.ListenHosts(cfg.ListenAddr), cfg.AllowedHosts...),
-		Exchange:  deps.exchange(),
+		Tokens:    deps.Tokens,
 		Anonymous: deps.Anonymous,
-		CacheTTL:  cfg.TokenCacheTTL,
-		CacheSize: cfg.TokenCacheSize,
 		Open:      isOpen,
 		Page:      isPage,
 		BadLink:   badLink,

@@ -17,6 +17,7 @@ import (
 	orchestratorv1 "github.com/nanoclaw/nanoclaw/gen/go/nanoclaw/orchestrator/v1"
 	"github.com/nanoclaw/nanoclaw/services/gateway"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/auth"
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/rpc"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/rpcerr"
 )
 
@@ -215,7 +216,9 @@ func TestTokensAreExchangedByTheOrchestrator(t *testing.T) {
 		}
 		return &orchestratorv1.ExchangeResponse{UserId: "u2", TokenId: "t2", Scopes: []string{"chat"}}, nil
 	}}
-	f := newFixture(t, b, func(_ *gateway.Config, d *gateway.Deps) { d.Exchange = nil })
+	f := newFixture(t, b, func(_ *gateway.Config, d *gateway.Deps) {
+		d.Tokens = auth.NewTokenCache(rpc.RemoteExchange(d.Conn, "gateway"))
+	})
 	r := f.request(t, "GET", "/api/conversations", "")
 	r.Header.Set("Authorization", "Bearer nc_x")
 	if got := do(t, r); got.StatusCode != 200 {
@@ -349,7 +352,7 @@ func TestWithoutTokens(t *testing.T) {
 	for _, addr := range []string{"0.0.0.0:3000", ":3000", "192.168.1.9:3000", ""} {
 		cfg := gateway.DefaultConfig()
 		cfg.ListenAddr = addr
-		_, err := gateway.New(t.Context(), cfg, gateway.Deps{Conn: (&backend{}).start(t), Exchange: exchange, Anonymous: &anonymous})
+		_, err := gateway.New(t.Context(), cfg, gateway.Deps{Conn: (&backend{}).start(t), Tokens: auth.NewTokenCache(exchange), Anonymous: &anonymous})
 		if err == nil || !strings.Contains(err.Error(), "loopback") {
 			t.Errorf("listening on %q without tokens: %v", addr, err)
 		}

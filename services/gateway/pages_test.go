@@ -12,6 +12,7 @@ import (
 	"google.golang.org/grpc/health/grpc_health_v1"
 
 	"github.com/nanoclaw/nanoclaw/services/gateway"
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/auth"
 )
 
 // schema is as much of an OpenAPI schema as these tests look at.
@@ -241,9 +242,9 @@ func TestAGatewayThatCannotBeBuiltSaysWhy(t *testing.T) {
 		deps gateway.Deps
 		want string
 	}{
-		{"no connection", nil, gateway.Deps{Exchange: exchange}, "Deps.Conn"},
-		{"an empty config", func(c *gateway.Config) { *c = gateway.Config{} }, gateway.Deps{Conn: conn, Exchange: exchange}, "DefaultConfig"},
-		{"a host that is a URL", func(c *gateway.Config) { c.AllowedHosts = []string{"https://claw.example/"} }, gateway.Deps{Conn: conn, Exchange: exchange}, "https://claw.example/"},
+		{"no connection", nil, gateway.Deps{Tokens: auth.NewTokenCache(exchange)}, "Deps.Conn"},
+		{"an empty config", func(c *gateway.Config) { *c = gateway.Config{} }, gateway.Deps{Conn: conn, Tokens: auth.NewTokenCache(exchange)}, "DefaultConfig"},
+		{"a host that is a URL", func(c *gateway.Config) { c.AllowedHosts = []string{"https://claw.example/"} }, gateway.Deps{Conn: conn, Tokens: auth.NewTokenCache(exchange)}, "https://claw.example/"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			cfg := gateway.DefaultConfig()

@@ -44,7 +44,7 @@ func TestOverThePlatformsServer(t *testing.T) {
 	}
 	served := make(chan error, 1)
 	go func() { served <- srv.ServeInProcess() }()
-	gw, err := gateway.New(t.Context(), gateway.DefaultConfig(), gateway.Deps{Conn: conn, Exchange: exchange})
+	gw, err := gateway.New(t.Context(), gateway.DefaultConfig(), gateway.Deps{Conn: conn, Tokens: auth.NewTokenCache(exchange)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -83,7 +83,7 @@ type Service struct {
 	log      *slog.Logger
 	now      func() time.Time
 	owner    string // id of the deployment's own user
-	token    string
+	token    string // of the owner, for people at this machine
 	models   *models
 	registry *registry.Registry
 	engine   *engine.Engine
@@ -91,6 +91,7 @@ type Service struct {
 	results  *result.Keeper
 	tools    *toolkit.Provider
 	identity *identity.Store
+	tokens   *auth.TokenCache
 	foreign  []*grpc.ClientConn
 
 	conversations *api.Conversations
@@ -135,6 +136,7 @@ func (s *Service) open(ctx context.Context, cfg Config, deps Deps) (err error) {
 		return err
 	}
 	s.identity = &identity.Store{DB: s.db, Now: deps.Now}
+	s.tokens = auth.NewTokenCache(s.exchange)
 	if s.owner, err = s.identity.Owner(ctx); err != nil {
 		return err
 	}
@@ -220,7 +222,7 @@ func (s *Service) assemble(cfg Config, deps Deps) (err error) {
 func (s *Service) Register(r grpc.ServiceRegistrar) {
 	pb.RegisterConversationServiceServer(r, s.conversations)
 	pb.RegisterRunServiceServer(r, s.runAPI)
-	pb.RegisterIdentityServiceServer(r, &api.Identity{Store: s.identity})
+	pb.RegisterIdentityServiceServer(r, &api.Identity{Store: s.identity, Revoked: s.tokens.Forget})
 	pb.RegisterToolServiceServer(r, &api.Tools{Registry: s.registry, Invoker: s.invoker})
 	pb.RegisterAccountServiceServer(r, s.account)
 }
@@ -316,15 +318,16 @@ func (s *Service) Wait(ctx context.Context) {
 	}
 }
 
-// Exchange turns an API token into its principal.
-func (s *Service) Exchange(ctx context.Context, token string) (auth.Principal, error) {
-	res, err := (&api.Identity{Store: s.identity}).Exchange(ctx, &pb.ExchangeRequest{Token: token})
-	if err != nil {
-		return auth.Principal{}, err
+// Tokens knows the users of API tokens, for every door of this process. A token
+// that is revoked here it forgets at once.
+func (s *Service) Tokens() *auth.TokenCache { return s.tokens }
+
+func (s *Service) exchange(ctx context.Context, token string) (auth.Principal, error) {
+	p, err := s.identity.Exchange(ctx, token)
+	if errors.Is(err, identity.ErrBadToken) {
+		return p, api.BadToken()
 	}
-	p := auth.UserPrincipal(res.UserId, res.Scopes...)
-	p.TokenID = res.TokenId
-	return p, nil
+	return p, err
 }
 
 // Owner is the deployment's own user, with every scope.

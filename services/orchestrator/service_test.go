@@ -79,7 +79,7 @@ func TestAfterAFailedStartTheNextOneWorks(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, err := s.Exchange(t.Context(), s.LocalToken())
+		p, err := s.Tokens().Principal(t.Context(), s.LocalToken())
 		if err != nil || p.UserID != s.Owner().UserID || !p.Has("anything") || s.HasModel() {
 			t.Errorf("%+v, %v", p, err)
 		}

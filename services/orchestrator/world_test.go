@@ -93,7 +93,7 @@ func newWorld(t *testing.T, script string, change ...func(*bed)) *world {
 	if w.svc, err = New(t.Context(), b.cfg, b.deps); err != nil {
 		t.Fatal(err)
 	}
-	main, err := rpc.NewServer(rpc.ServerConfig{Exchange: w.svc.Exchange, MethodTimeouts: map[string]time.Duration{
+	main, err := rpc.NewServer(rpc.ServerConfig{Tokens: w.svc.Tokens(), MethodTimeouts: map[string]time.Duration{
 		pb.ConversationService_SendMessage_FullMethodName: 0, pb.ConversationService_Chat_FullMethodName: 0,
 	}})
 	if err != nil {

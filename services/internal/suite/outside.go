@@ -14,7 +14,6 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/nanoclaw/nanoclaw/services/gateway"
-	"github.com/nanoclaw/nanoclaw/services/internal/platform/rpc"
 )
 
 // listeners are what is served to the outside.
@@ -89,18 +88,13 @@ func (s *Suite) serveOutside(ctx context.Context) error {
 func (s *Suite) newGateway(ctx context.Context) (err error) {
 	cfg := gateway.DefaultConfig()
 	cfg.ListenAddr, cfg.AllowedHosts, cfg.Version = s.HTTPAddr(), s.cfg.HTTP.AllowedHosts, s.opt.Version
-	deps := gateway.Deps{Logger: s.log}
+	deps := gateway.Deps{Logger: s.log, Tokens: s.tokens}
 	for to, conn := range map[string]*grpc.ClientConnInterface{
 		TargetOrchestrator: &deps.Orchestrator, TargetSearch: &deps.Search, TargetFetcher: &deps.Fetcher,
 	} {
 		if *conn, err = s.reach(TargetGateway, to); err != nil {
 			return err
 		}
-	}
-	if s.orchestrator != nil {
-		deps.Exchange = s.orchestrator.Exchange
-	} else {
-		deps.Exchange = rpc.RemoteExchange(deps.Orchestrator, TargetGateway)
 	}
 	if s.opt.NoToken {
 		owner := s.Owner()

@@ -134,9 +134,10 @@ func (s *Suite) mainServer(targets []string, services []service) (err error) {
 			return err
 		}
 	}
-	if cfg.Exchange, err = s.exchange(targets[0]); err != nil {
+	if s.tokens, err = s.tokenCache(targets[0]); err != nil {
 		return err
 	}
+	cfg.Tokens = s.tokens
 	if s.opt.NoToken {
 		if s.orchestrator == nil {
 			return errors.New("serving without a token needs the orchestrator in the same process")
@@ -167,12 +168,12 @@ func (s *Suite) mainServer(targets []string, services []service) (err error) {
 	return nil
 }
 
-// exchange turns API tokens into principals, wherever the orchestrator is; nil:
-// nobody does.
-func (s *Suite) exchange(from string) (func(context.Context, string) (auth.Principal, error), error) {
+// tokenCache knows the users of API tokens, wherever the orchestrator is, for
+// every door of this process; nil: nobody does.
+func (s *Suite) tokenCache(from string) (*auth.TokenCache, error) {
 	switch {
 	case s.orchestrator != nil:
-		return s.orchestrator.Exchange, nil
+		return s.orchestrator.Tokens(), nil
 	case s.cfg.Services.Orchestrator == "" || !s.opt.Listen:
 		return nil, nil
 	}
@@ -180,5 +181,5 @@ func (s *Suite) exchange(from string) (func(context.Context, string) (auth.Princ
 	if err != nil {
 		return nil, err
 	}
-	return rpc.RemoteExchange(conn, from), nil
+	return auth.NewTokenCache(rpc.RemoteExchange(conn, from)), nil
 }

@@ -81,6 +81,7 @@ type Suite struct {
 	key   ed25519.PrivateKey
 
 	main         *rpc.Server
+	tokens       *auth.TokenCache
 	tools        []*rpc.Server
 	router       *rpc.ToolRouter
 	conn         *grpc.ClientConn

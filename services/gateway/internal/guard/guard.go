@@ -1,13 +1,11 @@
 package guard
 
 import (
-	"context"
 	"fmt"
 	"net"
 	"net/http"
 	"net/netip"
 	"strings"
-	"time"
 
 	"github.com/nanoclaw/nanoclaw/services/gateway/internal/envelope"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/auth"
@@ -18,18 +16,11 @@ type Config struct {
 	// Hosts are names or addresses, without port, that requests may be made
 	// for, besides the loopback ones.
 	Hosts []string
-	// Exchange turns a token into its principal. An error with the code
-	// UNAUTHENTICATED, NOT_FOUND, PERMISSION_DENIED or INVALID_ARGUMENT says that
-	// the token stands for nobody; any other that this could not be found out.
-	Exchange func(ctx context.Context, token string) (auth.Principal, error)
+	// Tokens knows whom a token stands for.
+	Tokens *auth.TokenCache
 	// Anonymous is who requests without a token are made for; nil: they are
 	// refused.
 	Anonymous *auth.Principal
-	// CacheTTL is how long a principal is remembered, and so how long a deleted
-	// token may still work.
-	CacheTTL time.Duration
-	// CacheSize is how many principals are remembered.
-	CacheSize int
 	// Open says that a request needs no token.
 	Open func(*http.Request) bool
 	// Page says that a request is for an HTML page, which may be opened by a
@@ -44,7 +35,6 @@ type Guard struct {
 	cfg    Config
 	hosts  map[string]bool
 	origin *http.CrossOriginProtection
-	tokens *tokens
 }
 
 // New makes a guard.
@@ -57,9 +47,7 @@ func New(cfg Config) (*Guard, error) {
 		}
 		g.hosts[name] = true
 	}
-	var err error
-	g.tokens, err = newTokens(cfg)
-	return g, err
+	return g, nil
 }
 
 // Handler lets through to next what may pass. The context of such a request

@@ -5,8 +5,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"google.golang.org/grpc/codes"
 
@@ -16,58 +14,48 @@ import (
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/rpcerr"
 )
 
-func TestAPrincipalIsRememberedForAWhile(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		asked, revoked := 0, false
-		g, err := guard.New(guard.Config{
-			CacheTTL: time.Minute, CacheSize: 2,
-			Open: func(*http.Request) bool { return false }, Page: func(*http.Request) bool { return false },
-			BadLink: func(http.ResponseWriter, *http.Request, envelope.Problem) {},
-			Exchange: func(_ context.Context, token string) (auth.Principal, error) {
-				asked++
-				if revoked || token == "bad" {
-					return auth.Principal{}, rpcerr.New(codes.Unauthenticated, "UNAUTHENTICATED", "no")
-				}
-				return auth.UserPrincipal("user of "+token, "chat"), nil
-			},
-		})
-		if err != nil {
-			t.Fatal(err)
+func TestAPrincipalIsRememberedUntilItsTokenIsForgotten(t *testing.T) {
+	asked := 0
+	tokens := auth.NewTokenCache(func(_ context.Context, token string) (auth.Principal, error) {
+		if asked++; token == "nc_bad" || asked > 2 {
+			return auth.Principal{}, rpcerr.New(codes.Unauthenticated, "TOKEN_INVALID", "no")
 		}
-		var user string
-		h := g.Handler(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-			p, _ := auth.FromContext(r.Context())
-			user = p.UserID
-		}))
-		get := func(token string) int {
-			r := httptest.NewRequest("GET", "http://localhost/api/x", nil)
-			r.Header.Set("Authorization", "Bearer "+token)
-			w := httptest.NewRecorder()
-			h.ServeHTTP(w, r)
-			return w.Code
-		}
-		expect := func(what string, status, wantStatus, wantAsked int) {
-			t.Helper()
-			if status != wantStatus || asked != wantAsked {
-				t.Errorf("%s: status %d after %d exchanges, want %d after %d", what, status, asked, wantStatus, wantAsked)
-			}
-		}
-		expect("the first time", get("a"), 200, 1)
-		if user != "user of a" {
-			t.Errorf("user = %q", user)
-		}
-		time.Sleep(59 * time.Second)
-		expect("within the minute", get("a"), 200, 1)
-		revoked = true
-		time.Sleep(time.Second)
-		expect("after the minute a revoked token is refused", get("a"), 401, 2)
-		revoked = false
-		expect("a refusal is not remembered", get("a"), 200, 3)
-		expect("b", get("b"), 200, 4)
-		expect("c pushes a out", get("c"), 200, 5)
-		expect("a is asked for again", get("a"), 200, 6)
-		expect("a bad token", get("bad"), 401, 7)
+		p := auth.UserPrincipal("user of "+token, "chat")
+		p.TokenID = "tok_" + token
+		return p, nil
 	})
+	g, err := guard.New(guard.Config{
+		Tokens: tokens,
+		Open:   func(*http.Request) bool { return false }, Page: func(*http.Request) bool { return false },
+		BadLink: func(http.ResponseWriter, *http.Request, envelope.Problem) {},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var user string
+	h := g.Handler(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		p, _ := auth.FromContext(r.Context())
+		user = p.UserID
+	}))
+	expect := func(what, token string, wantStatus, wantAsked int) {
+		t.Helper()
+		r := httptest.NewRequest("GET", "http://localhost/api/x", nil)
+		r.Header.Set("Authorization", "Bearer "+token)
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		if w.Code != wantStatus || asked != wantAsked {
+			t.Errorf("%s: status %d after %d exchanges, want %d after %d", what, w.Code, asked, wantStatus, wantAsked)
+		}
+	}
+	expect("the first time", "nc_a", 200, 1)
+	if user != "user of nc_a" {
+		t.Errorf("user = %q", user)
+	}
+	expect("again", "nc_a", 200, 1)
+	expect("a bad token", "nc_bad", 401, 2)
+	expect("the bad token again", "nc_bad", 401, 2)
+	tokens.Forget("tok_nc_a")
+	expect("after it was revoked", "nc_a", 401, 3)
 }
 
 func TestListenAddresses(t *testing.T) {

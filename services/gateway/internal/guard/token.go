@@ -1,15 +1,11 @@
 package guard
 
 import (
-	"context"
-	"crypto/sha256"
-	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
 	"time"
 
-	lru "github.com/hashicorp/golang-lru/v2"
 	"google.golang.org/grpc/codes"
 
 	"github.com/nanoclaw/nanoclaw/services/gateway/internal/envelope"
@@ -23,11 +19,7 @@ const Cookie = "nanoclaw_token"
 // linkParam is the query parameter of a sign-in link.
 const linkParam = "token"
 
-const (
-	cookieMaxAge    = 365 * 24 * time.Hour
-	exchangeTimeout = 5 * time.Second
-	maxTokenBytes   = 512
-)
+const cookieMaxAge = 365 * 24 * time.Hour
 
 const howToSignIn = "open the address that `nanoclaw serve` printed, or send the header Authorization: Bearer <token>; `nanoclaw token create` makes one"
 
@@ -41,7 +33,7 @@ func (g *Guard) principal(r *http.Request) (auth.Principal, envelope.Problem, bo
 		return auth.Principal{}, envelope.New(http.StatusUnauthorized, auth.ReasonUnauthenticated,
 			"a token is needed: %s", howToSignIn), false
 	}
-	p, err := g.tokens.principal(r.Context(), token)
+	p, err := g.cfg.Tokens.Principal(r.Context(), token)
 	if err != nil {
 		return auth.Principal{}, tokenProblem(err), false
 	}
@@ -67,8 +59,7 @@ func tokenOf(r *http.Request) (string, bool) {
 // tokenProblem tells a token that stands for nobody from one that could not be
 // checked.
 func tokenProblem(err error) envelope.Problem {
-	switch rpcerr.From(err).Code() {
-	case codes.Unauthenticated, codes.NotFound, codes.PermissionDenied, codes.InvalidArgument:
+	if rpcerr.From(err).Code() == codes.Unauthenticated {
 		return envelope.New(http.StatusUnauthorized, "TOKEN_INVALID",
 			"the token is not valid or has ended: %s", howToSignIn)
 	}
@@ -94,7 +85,7 @@ func (g *Guard) isLink(r *http.Request) bool {
 func (g *Guard) signIn(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query()
 	token := query.Get(linkParam)
-	if _, err := g.tokens.principal(r.Context(), token); err != nil {
+	if _, err := g.cfg.Tokens.Principal(r.Context(), token); err != nil {
 		p := tokenProblem(err)
 		if p.Reason == "TOKEN_INVALID" {
 			p.Message = "the token in this link is not valid any more: open the address that `nanoclaw serve` printed last"
@@ -112,43 +103,4 @@ func (g *Guard) signIn(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("Location", clean.String())
 	w.WriteHeader(http.StatusSeeOther)
-}
-
-// tokens remembers whom tokens stand for, by the hash of the token.
-type tokens struct {
-	exchange func(context.Context, string) (auth.Principal, error)
-	ttl      time.Duration
-	known    *lru.Cache[[sha256.Size]byte, knownToken]
-}
-
-type knownToken struct {
-	principal auth.Principal
-	until     time.Time
-}
-
-func newTokens(cfg Config) (*tokens, error) {
-	known, err := lru.New[[sha256.Size]byte, knownToken](cfg.CacheSize)
-	if err != nil {
-		return nil, fmt.Errorf("token cache of %d entries: %w", cfg.CacheSize, err)
-	}
-	return &tokens{exchange: cfg.Exchange, ttl: cfg.CacheTTL, known: known}, nil
-}
-
-func (t *tokens) principal(ctx context.Context, token string) (auth.Principal, error) {
-	if token == "" || len(token) > maxTokenBytes {
-		return auth.Principal{}, rpcerr.New(codes.Unauthenticated, auth.ReasonUnauthenticated, "no token")
-	}
-	key := sha256.Sum256([]byte(token))
-	if k, ok := t.known.Get(key); ok && time.Now().Before(k.until) {
-		return k.principal, nil
-	}
-	ctx, cancel := context.WithTimeout(ctx, exchangeTimeout)
-	defer cancel()
-	p, err := t.exchange(ctx, token)
-	if err != nil {
-		t.known.Remove(key)
-		return auth.Principal{}, err
-	}
-	t.known.Add(key, knownToken{p, time.Now().Add(t.ttl)})
-	return p, nil
 }

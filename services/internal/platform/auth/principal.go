@@ -3,6 +3,7 @@ package auth
 import (
 	"context"
 	"slices"
+	"time"
 
 	"google.golang.org/grpc/codes"
 
@@ -44,6 +45,9 @@ type Principal struct {
 	// Scopes are what the token may do; ScopeAll stands for everything. None
 	// means nothing that asks for a scope.
 	Scopes []string
+	// ExpiresAt is when that token ends; zero: never, or not known here, since it
+	// does not travel from service to service.
+	ExpiresAt time.Time
 }
 
 // ServicePrincipal is a service of this deployment calling for itself.

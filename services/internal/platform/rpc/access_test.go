@@ -14,13 +14,14 @@ import (
 	"google.golang.org/protobuf/types/known/emptypb"
 
 	optionsv1 "github.com/nanoclaw/nanoclaw/gen/go/nanoclaw/options/v1"
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/auth"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/rpc"
 )
 
 // Methods without the option, and open ones, are not in our contracts yet.
 func TestUnstatedAndOpenMethods(t *testing.T) {
 	registerTestProto(t)
-	s, err := rpc.NewServer(rpc.ServerConfig{Exchange: exchange})
+	s, err := rpc.NewServer(rpc.ServerConfig{Tokens: auth.NewTokenCache(exchange)})
 	if err != nil {
 		t.Fatal(err)
 	}

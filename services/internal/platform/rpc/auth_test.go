@@ -35,7 +35,7 @@ func exchange(_ context.Context, token string) (auth.Principal, error) {
 	return auth.Principal{}, rpcerr.NotFound("token", "")
 }
 
-func withExchange(c *rpc.ServerConfig) { c.Exchange = exchange }
+func withExchange(c *rpc.ServerConfig) { c.Tokens = auth.NewTokenCache(exchange) }
 
 const (
 	wantChat    = "/nanoclaw.orchestrator.v1.RunService/GetRun"        // USER, scope chat
@@ -118,7 +118,7 @@ func TestCallersFromOutside(t *testing.T) {
 		{"something that is no token of ours", bearer("sk-123"), wantAny, codes.Unauthenticated, auth.ReasonUnauthenticated, ""},
 		{"a token of a kilobyte", bearer("nc_" + strings.Repeat("x", 1024)), wantAny, codes.Unauthenticated, auth.ReasonUnauthenticated, ""},
 		{"a token that the identity service calls a service", bearer("nc_odd"), wantAny, codes.Internal, "INTERNAL", ""},
-		{"an identity service that is down", bearer("nc_down"), wantAny, codes.Unavailable, rpc.ReasonIdentityUnavailable, ""},
+		{"an identity service that is down", bearer("nc_down"), wantAny, codes.Unavailable, auth.ReasonIdentityUnavailable, ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			var seen auth.Principal
@@ -228,7 +228,7 @@ func TestAnonymousIsForLoopbackOnly(t *testing.T) {
 	anonymous := auth.UserPrincipal("local", "*")
 	var seen auth.Principal
 	r := start(t, &handlers{unary: func(ctx context.Context) (err error) { seen, err = auth.Require(ctx); return err }},
-		func(c *rpc.ServerConfig) { c.AnonymousPrincipal, c.Exchange = &anonymous, exchange })
+		func(c *rpc.ServerConfig) { c.AnonymousPrincipal, c.Tokens = &anonymous, auth.NewTokenCache(exchange) })
 	lis, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -285,4 +285,19 @@ func dialVia(t *testing.T, r *running, l *claimsLoopback) *grpc.ClientConn {
 	stop := r.stop
 	r.stop = func() { stop(); <-served }
 	return r.strangerAt(l.pipeListener)
+}
+
+func TestPanicOfTheExchangeDoesNotEndTheProcess(t *testing.T) {
+	var log lines
+	r := start(t, &handlers{}, func(c *rpc.ServerConfig) {
+		c.Logger = log.logger()
+		c.Tokens = auth.NewTokenCache(func(context.Context, string) (auth.Principal, error) { panic("nil map") })
+	})
+	requireStatus(t, call(with(t, "authorization", "Bearer nc_all"), r.stranger(), wantChat), codes.Internal, "INTERNAL")
+	if !strings.Contains(log.String(), "nil map") {
+		t.Errorf("the panic is not in the log:\n%s", log.String())
+	}
+	if strings.Contains(log.String(), "nc_all") {
+		t.Errorf("the token is in the log:\n%s", log.String())
+	}
 }

@@ -2,7 +2,6 @@ package rpc
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"net"
 	"strings"
@@ -28,9 +27,9 @@ const (
 
 // authenticator finds out who calls and whether they may.
 type authenticator struct {
-	verifier  *auth.Verifier  // nil: no signed identity is good
-	tokens    *tokenCache     // nil: no token is good
-	anonymous *auth.Principal // nil: a token is always needed
+	verifier  *auth.Verifier   // nil: no signed identity is good
+	tokens    *auth.TokenCache // nil: no token is good
+	anonymous *auth.Principal  // nil: a token is always needed
 	rules     rules
 	log       *slog.Logger
 	loud      *oncePerPeer
@@ -106,7 +105,7 @@ func (a *authenticator) fromToken(ctx context.Context, from *peer.Peer) (auth.Pr
 	if a.tokens == nil {
 		return auth.Principal{}, unauthenticated("this server takes no API tokens")
 	}
-	return a.tokens.principal(ctx, token)
+	return a.tokens.Principal(ctx, token)
 }
 
 func unauthenticated(message string) *rpcerr.Error {
@@ -121,23 +120,10 @@ func bearer(values []string) (string, bool) {
 	}
 	scheme, token, ok := strings.Cut(values[0], " ")
 	token = strings.TrimLeft(token, " ")
-	if !ok || !strings.EqualFold(scheme, "Bearer") || !looksLikeToken(token) {
+	if !ok || !strings.EqualFold(scheme, "Bearer") {
 		return "", false
 	}
 	return token, true
-}
-
-const (
-	tokenPrefix   = "nc_"
-	maxTokenBytes = 512
-)
-
-// looksLikeToken spares the identity service what cannot be a token.
-func looksLikeToken(token string) bool {
-	if len(token) > maxTokenBytes || len(token) <= len(tokenPrefix) || !strings.HasPrefix(token, tokenPrefix) {
-		return false
-	}
-	return !strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' })
 }
 
 func isLoopback(from *peer.Peer) bool {
@@ -146,12 +132,4 @@ func isLoopback(from *peer.Peer) bool {
 	}
 	addr, ok := from.Addr.(*net.TCPAddr)
 	return ok && addr.IP.IsLoopback()
-}
-
-// checkUser says what is wrong with a principal that must be a user.
-func checkUser(p auth.Principal) error {
-	if p.Kind != auth.KindUser || p.UserID == "" {
-		return errors.New("must be a user with an id")
-	}
-	return nil
 }

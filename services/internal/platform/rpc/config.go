@@ -1,7 +1,6 @@
 package rpc
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -63,17 +62,15 @@ type Limits struct {
 	Burst int
 }
 
-// ServerConfig configures a [Server]. The zero value of every field but
-// Exchange is usable; start from [DefaultServerConfig] for the limits.
+// ServerConfig configures a [Server]. The zero value of every field is
+// usable; start from [DefaultServerConfig] for the limits.
 type ServerConfig struct {
 	// Logger gets one line a call. Nil means none.
 	Logger *slog.Logger
 
-	// Exchange turns the text of an API token into its user. It is called for
-	// callers from outside the process; its answer is kept for 60 s, a refusal
-	// (UNAUTHENTICATED, PERMISSION_DENIED or NOT_FOUND) for 5 s. Nil: nobody
-	// from outside gets in.
-	Exchange func(ctx context.Context, token string) (auth.Principal, error)
+	// Tokens knows the users of API tokens, which callers from outside the
+	// process show. Nil: no token is good.
+	Tokens *auth.TokenCache
 
 	// Explain gives words for callers to errors of what the services stand on,
 	// such as a database that is away. It is asked about errors that nobody
@@ -143,7 +140,7 @@ func (c ServerConfig) complete() (ServerConfig, error) {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
 	if c.AnonymousPrincipal != nil {
-		if err := checkUser(*c.AnonymousPrincipal); err != nil {
+		if err := c.AnonymousPrincipal.CheckUser(); err != nil {
 			errs = append(errs, fmt.Errorf("AnonymousPrincipal: %w", err))
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net"
 	"strings"
+	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -68,26 +69,28 @@ func (c identityCredentials) GetRequestMetadata(ctx context.Context, _ ...string
 
 func (identityCredentials) RequireTransportSecurity() bool { return false }
 
-// RemoteExchange is the Exchange of servers that run without the orchestrator:
-// it asks the IdentityService behind conn, as service, the name of our own.
+// RemoteExchange is for processes without the orchestrator: it asks the IdentityService behind conn, as service, the name of our own.
 //
 // Only what the token store itself refuses is a bad token. When the orchestrator
 // does not believe us, the token may be a good one: that is UNAVAILABLE.
-func RemoteExchange(conn grpc.ClientConnInterface, service string) func(ctx context.Context, token string) (auth.Principal, error) {
+func RemoteExchange(conn grpc.ClientConnInterface, service string) auth.Exchange {
 	identity := orchestratorv1.NewIdentityServiceClient(conn)
 	self := auth.ServicePrincipal(service)
 	return func(ctx context.Context, token string) (auth.Principal, error) {
 		res, err := identity.Exchange(auth.NewContext(ctx, self), &orchestratorv1.ExchangeRequest{Token: token})
 		switch rpcerr.Reason(err) {
 		case auth.ReasonIdentityInvalid, auth.ReasonIdentityExpired, auth.ReasonIdentityAudience, ReasonServiceOnly:
-			return auth.Principal{}, rpcerr.New(codes.Unavailable, ReasonIdentityUnavailable,
-				"the orchestrator does not accept this process's own identity").WithRetry(exchangeRetry).WithCause(err)
+			return auth.Principal{}, rpcerr.New(codes.Unavailable, auth.ReasonIdentityUnavailable,
+				"the orchestrator does not accept this process's own identity").WithRetry(time.Second).WithCause(err)
 		}
 		if err != nil {
 			return auth.Principal{}, err
 		}
 		p := auth.UserPrincipal(res.GetUserId(), res.GetScopes()...)
 		p.TokenID = res.GetTokenId()
+		if end := res.GetExpiresAt(); end != nil {
+			p.ExpiresAt = end.AsTime()
+		}
 		return p, nil
 	}
 }

@@ -281,8 +281,8 @@ func TestTokensAreExchangedInAnotherProcess(t *testing.T) {
 	}{
 		{"a good token", 'a', "nc_all", codes.OK, ""},
 		{"a bad token", 'a', "nc_guess", codes.Unauthenticated, auth.ReasonUnauthenticated},
-		{"an orchestrator in trouble", 'a', "nc_down", codes.Unavailable, rpc.ReasonIdentityUnavailable},
-		{"a process with the wrong key calls no token bad", 'b', "nc_all", codes.Unavailable, rpc.ReasonIdentityUnavailable},
+		{"an orchestrator in trouble", 'a', "nc_down", codes.Unavailable, auth.ReasonIdentityUnavailable},
+		{"a process with the wrong key calls no token bad", 'b', "nc_all", codes.Unavailable, auth.ReasonIdentityUnavailable},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			cfg := rpc.DefaultServerConfig()
@@ -305,7 +305,7 @@ func TestTokensAreExchangedInAnotherProcess(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			search := start(t, w.handlers(), func(c *rpc.ServerConfig) { c.Exchange = rpc.RemoteExchange(conn, "search") })
+			search := start(t, w.handlers(), func(c *rpc.ServerConfig) { c.Tokens = auth.NewTokenCache(rpc.RemoteExchange(conn, "search")) })
 			search.keep(conn, nil)
 			err = call(with(t, "authorization", "Bearer "+tc.token), search.stranger(), wantAny)
 			requireStatus(t, err, tc.code, tc.reason)

@@ -40,7 +40,7 @@ func TestUnaryCallsGetADeadline(t *testing.T) {
 						left = time.Until(at)
 					}
 					return nil
-				}}, func(c *rpc.ServerConfig) { c.MethodTimeouts, c.Exchange = tc.methods, exchange })
+				}}, func(c *rpc.ServerConfig) { c.MethodTimeouts, c.Tokens = tc.methods, auth.NewTokenCache(exchange) })
 				defer r.stop()
 				for name, conn := range map[string]*grpc.ClientConn{"inside": r.inside(), "outside": r.stranger()} {
 					ctx := auth.NewContext(with(t, "authorization", "Bearer nc_all"), user)

@@ -120,11 +120,8 @@ func newChain(cfg ServerConfig, validator *requestValidator) ([]Interceptor, err
 	if err != nil {
 		return nil, err
 	}
-	caller := &authenticator{verifier: cfg.Verifier, anonymous: cfg.AnonymousPrincipal, log: cfg.Logger, loud: loud}
-	if cfg.Exchange != nil {
-		if caller.tokens, err = newTokenCache(cfg.Exchange); err != nil {
-			return nil, err
-		}
+	caller := &authenticator{
+		verifier: cfg.Verifier, tokens: cfg.Tokens, anonymous: cfg.AnonymousPrincipal, log: cfg.Logger, loud: loud,
 	}
 	guard := &memoryGuard{usage: cfg.MemoryUsage}
 	return []Interceptor{

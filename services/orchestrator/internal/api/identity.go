@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"google.golang.org/grpc/codes"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	pb "github.com/nanoclaw/nanoclaw/gen/go/nanoclaw/orchestrator/v1"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/auth"
@@ -19,18 +20,29 @@ type Identity struct {
 	pb.UnimplementedIdentityServiceServer
 
 	Store *identity.Store
+	// Revoked is told the id of each token that is revoked here.
+	Revoked func(tokenID string)
 }
 
 // Exchange turns an API token into its principal.
 func (s *Identity) Exchange(ctx context.Context, req *pb.ExchangeRequest) (*pb.ExchangeResponse, error) {
 	p, err := s.Store.Exchange(ctx, req.Token)
 	if errors.Is(err, identity.ErrBadToken) {
-		return nil, rpcerr.New(codes.Unauthenticated, "TOKEN_INVALID", "The token is unknown, expired or revoked.")
+		return nil, BadToken()
 	}
 	if err != nil {
 		return nil, err
 	}
-	return &pb.ExchangeResponse{UserId: p.UserID, TokenId: p.TokenID, Scopes: p.Scopes}, nil
+	res := &pb.ExchangeResponse{UserId: p.UserID, TokenId: p.TokenID, Scopes: p.Scopes}
+	if !p.ExpiresAt.IsZero() {
+		res.ExpiresAt = timestamppb.New(p.ExpiresAt)
+	}
+	return res, nil
+}
+
+// BadToken is what is said of a token that stands for nobody.
+func BadToken() error {
+	return rpcerr.New(codes.Unauthenticated, "TOKEN_INVALID", "The token is unknown, expired or revoked.")
 }
 
 // CreateToken makes a token for the caller.
@@ -106,5 +118,6 @@ func (s *Identity) DeleteToken(ctx context.Context, req *pb.DeleteTokenRequest) 
 	if err := s.Store.Delete(ctx, p.UserID, req.TokenId); err != nil {
 		return nil, tokenError(err, req.TokenId)
 	}
+	s.Revoked(req.TokenId)
 	return &pb.DeleteTokenResponse{}, nil
 }

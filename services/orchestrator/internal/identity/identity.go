@@ -114,6 +114,9 @@ func (s *Store) Exchange(ctx context.Context, token string) (auth.Principal, err
 	}
 	p := auth.UserPrincipal(t.UserID, strings.Fields(t.Scopes)...)
 	p.TokenID = t.ID
+	if t.ExpiresAt != 0 {
+		p.ExpiresAt = schema.Time(t.ExpiresAt)
+	}
 	return p, nil
 }
 

@@ -79,7 +79,10 @@ type ExchangeResponse struct {
 	// Id of the token.
 	TokenId string `protobuf:"bytes,2,opt,name=token_id,json=tokenId,proto3" json:"token_id,omitempty"`
 	// Scopes of the token; "*" stands for all.
-	Scopes        []string `protobuf:"bytes,3,rep,name=scopes,proto3" json:"scopes,omitempty"`
+	Scopes []string `protobuf:"bytes,3,rep,name=scopes,proto3" json:"scopes,omitempty"`
+	// When the token ends; not set: never. Whoever keeps this answer keeps it no
+	// longer.
+	ExpiresAt     *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=expires_at,json=expiresAt,proto3" json:"expires_at,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -131,6 +134,13 @@ func (x *ExchangeResponse) GetTokenId() string {
 func (x *ExchangeResponse) GetScopes() []string {
 	if x != nil {
 		return x.Scopes
+	}
+	return nil
+}
+
+func (x *ExchangeResponse) GetExpiresAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.ExpiresAt
 	}
 	return nil
 }
@@ -241,9 +251,11 @@ type CreateTokenRequest struct {
 	// Name, 1 to 100 characters.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	// Scopes, none that the caller's own token lacks; empty: chat, tools,
-	// search, fetch and usage as far as the caller has them.
+	// search, fetch and usage as far as the caller has them, which must be one at
+	// least.
 	Scopes []string `protobuf:"bytes,2,rep,name=scopes,proto3" json:"scopes,omitempty"`
-	// Days until it ends, 1 to 3,650; 0: never.
+	// Days until it ends, 1 to 3,650, and not beyond the end of the caller's own
+	// token; 0: when that ends, or never.
 	ExpiresInDays int32 `protobuf:"varint,3,opt,name=expires_in_days,json=expiresInDays,proto3" json:"expires_in_days,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -765,11 +777,13 @@ const file_nanoclaw_orchestrator_v1_identity_proto_rawDesc = "" +
 	"\n" +
 	"'nanoclaw/orchestrator/v1/identity.proto\x12\x18nanoclaw.orchestrator.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a!nanoclaw/options/v1/options.proto\"6\n" +
 	"\x0fExchangeRequest\x12#\n" +
-	"\x05token\x18\x01 \x01(\tB\r\xbaH\ar\x05\x10\x01\x18\x80\x04\x80\x01\x01R\x05token\"^\n" +
+	"\x05token\x18\x01 \x01(\tB\r\xbaH\ar\x05\x10\x01\x18\x80\x04\x80\x01\x01R\x05token\"\x99\x01\n" +
 	"\x10ExchangeResponse\x12\x17\n" +
 	"\auser_id\x18\x01 \x01(\tR\x06userId\x12\x19\n" +
 	"\btoken_id\x18\x02 \x01(\tR\atokenId\x12\x16\n" +
-	"\x06scopes\x18\x03 \x03(\tR\x06scopes\"\x93\x02\n" +
+	"\x06scopes\x18\x03 \x03(\tR\x06scopes\x129\n" +
+	"\n" +
+	"expires_at\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\texpiresAt\"\x93\x02\n" +
 	"\tTokenInfo\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x16\n" +
@@ -860,30 +874,31 @@ var file_nanoclaw_orchestrator_v1_identity_proto_goTypes = []any{
 	(*timestamppb.Timestamp)(nil), // 13: google.protobuf.Timestamp
 }
 var file_nanoclaw_orchestrator_v1_identity_proto_depIdxs = []int32{
-	13, // 0: nanoclaw.orchestrator.v1.TokenInfo.created_at:type_name -> google.protobuf.Timestamp
-	13, // 1: nanoclaw.orchestrator.v1.TokenInfo.expires_at:type_name -> google.protobuf.Timestamp
-	13, // 2: nanoclaw.orchestrator.v1.TokenInfo.last_used_at:type_name -> google.protobuf.Timestamp
-	2,  // 3: nanoclaw.orchestrator.v1.CreateTokenResponse.token_info:type_name -> nanoclaw.orchestrator.v1.TokenInfo
-	2,  // 4: nanoclaw.orchestrator.v1.ListTokensResponse.items:type_name -> nanoclaw.orchestrator.v1.TokenInfo
-	2,  // 5: nanoclaw.orchestrator.v1.GetTokenResponse.token_info:type_name -> nanoclaw.orchestrator.v1.TokenInfo
-	2,  // 6: nanoclaw.orchestrator.v1.UpdateTokenResponse.token_info:type_name -> nanoclaw.orchestrator.v1.TokenInfo
-	0,  // 7: nanoclaw.orchestrator.v1.IdentityService.Exchange:input_type -> nanoclaw.orchestrator.v1.ExchangeRequest
-	3,  // 8: nanoclaw.orchestrator.v1.IdentityService.CreateToken:input_type -> nanoclaw.orchestrator.v1.CreateTokenRequest
-	5,  // 9: nanoclaw.orchestrator.v1.IdentityService.ListTokens:input_type -> nanoclaw.orchestrator.v1.ListTokensRequest
-	7,  // 10: nanoclaw.orchestrator.v1.IdentityService.GetToken:input_type -> nanoclaw.orchestrator.v1.GetTokenRequest
-	9,  // 11: nanoclaw.orchestrator.v1.IdentityService.UpdateToken:input_type -> nanoclaw.orchestrator.v1.UpdateTokenRequest
-	11, // 12: nanoclaw.orchestrator.v1.IdentityService.DeleteToken:input_type -> nanoclaw.orchestrator.v1.DeleteTokenRequest
-	1,  // 13: nanoclaw.orchestrator.v1.IdentityService.Exchange:output_type -> nanoclaw.orchestrator.v1.ExchangeResponse
-	4,  // 14: nanoclaw.orchestrator.v1.IdentityService.CreateToken:output_type -> nanoclaw.orchestrator.v1.CreateTokenResponse
-	6,  // 15: nanoclaw.orchestrator.v1.IdentityService.ListTokens:output_type -> nanoclaw.orchestrator.v1.ListTokensResponse
-	8,  // 16: nanoclaw.orchestrator.v1.IdentityService.GetToken:output_type -> nanoclaw.orchestrator.v1.GetTokenResponse
-	10, // 17: nanoclaw.orchestrator.v1.IdentityService.UpdateToken:output_type -> nanoclaw.orchestrator.v1.UpdateTokenResponse
-	12, // 18: nanoclaw.orchestrator.v1.IdentityService.DeleteToken:output_type -> nanoclaw.orchestrator.v1.DeleteTokenResponse
-	13, // [13:19] is the sub-list for method output_type
-	7,  // [7:13] is the sub-list for method input_type
-	7,  // [7:7] is the sub-list for extension type_name
-	7,  // [7:7] is the sub-list for extension extendee
-	0,  // [0:7] is the sub-list for field type_name
+	13, // 0: nanoclaw.orchestrator.v1.ExchangeResponse.expires_at:type_name -> google.protobuf.Timestamp
+	13, // 1: nanoclaw.orchestrator.v1.TokenInfo.created_at:type_name -> google.protobuf.Timestamp
+	13, // 2: nanoclaw.orchestrator.v1.TokenInfo.expires_at:type_name -> google.protobuf.Timestamp
+	13, // 3: nanoclaw.orchestrator.v1.TokenInfo.last_used_at:type_name -> google.protobuf.Timestamp
+	2,  // 4: nanoclaw.orchestrator.v1.CreateTokenResponse.token_info:type_name -> nanoclaw.orchestrator.v1.TokenInfo
+	2,  // 5: nanoclaw.orchestrator.v1.ListTokensResponse.items:type_name -> nanoclaw.orchestrator.v1.TokenInfo
+	2,  // 6: nanoclaw.orchestrator.v1.GetTokenResponse.token_info:type_name -> nanoclaw.orchestrator.v1.TokenInfo
+	2,  // 7: nanoclaw.orchestrator.v1.UpdateTokenResponse.token_info:type_name -> nanoclaw.orchestrator.v1.TokenInfo
+	0,  // 8: nanoclaw.orchestrator.v1.IdentityService.Exchange:input_type -> nanoclaw.orchestrator.v1.ExchangeRequest
+	3,  // 9: nanoclaw.orchestrator.v1.IdentityService.CreateToken:input_type -> nanoclaw.orchestrator.v1.CreateTokenRequest
+	5,  // 10: nanoclaw.orchestrator.v1.IdentityService.ListTokens:input_type -> nanoclaw.orchestrator.v1.ListTokensRequest
+	7,  // 11: nanoclaw.orchestrator.v1.IdentityService.GetToken:input_type -> nanoclaw.orchestrator.v1.GetTokenRequest
+	9,  // 12: nanoclaw.orchestrator.v1.IdentityService.UpdateToken:input_type -> nanoclaw.orchestrator.v1.UpdateTokenRequest
+	11, // 13: nanoclaw.orchestrator.v1.IdentityService.DeleteToken:input_type -> nanoclaw.orchestrator.v1.DeleteTokenRequest
+	1,  // 14: nanoclaw.orchestrator.v1.IdentityService.Exchange:output_type -> nanoclaw.orchestrator.v1.ExchangeResponse
+	4,  // 15: nanoclaw.orchestrator.v1.IdentityService.CreateToken:output_type -> nanoclaw.orchestrator.v1.CreateTokenResponse
+	6,  // 16: nanoclaw.orchestrator.v1.IdentityService.ListTokens:output_type -> nanoclaw.orchestrator.v1.ListTokensResponse
+	8,  // 17: nanoclaw.orchestrator.v1.IdentityService.GetToken:output_type -> nanoclaw.orchestrator.v1.GetTokenResponse
+	10, // 18: nanoclaw.orchestrator.v1.IdentityService.UpdateToken:output_type -> nanoclaw.orchestrator.v1.UpdateTokenResponse
+	12, // 19: nanoclaw.orchestrator.v1.IdentityService.DeleteToken:output_type -> nanoclaw.orchestrator.v1.DeleteTokenResponse
+	14, // [14:20] is the sub-list for method output_type
+	8,  // [8:14] is the sub-list for method input_type
+	8,  // [8:8] is the sub-list for extension type_name
+	8,  // [8:8] is the sub-list for extension extendee
+	0,  // [0:8] is the sub-list for field type_name
 }
 
 func init() { file_nanoclaw_orchestrator_v1_identity_proto_init() }

@@ -35,8 +35,9 @@ const (
 type IdentityServiceClient interface {
 	// Exchange turns an API token into the principal that it stands for.
 	Exchange(ctx context.Context, in *ExchangeRequest, opts ...grpc.CallOption) (*ExchangeResponse, error)
-	// CreateToken makes an API token for the caller. The token itself is in
-	// this answer only.
+	// CreateToken makes an API token for the caller, which ends no later than
+	// the token that the caller shows. The token itself is in this answer only,
+	// so that the request cannot be repeated with an Idempotency-Key.
 	CreateToken(ctx context.Context, in *CreateTokenRequest, opts ...grpc.CallOption) (*CreateTokenResponse, error)
 	// ListTokens lists the caller's tokens, newest first.
 	ListTokens(ctx context.Context, in *ListTokensRequest, opts ...grpc.CallOption) (*ListTokensResponse, error)
@@ -44,7 +45,8 @@ type IdentityServiceClient interface {
 	GetToken(ctx context.Context, in *GetTokenRequest, opts ...grpc.CallOption) (*GetTokenResponse, error)
 	// UpdateToken renames a token.
 	UpdateToken(ctx context.Context, in *UpdateTokenRequest, opts ...grpc.CallOption) (*UpdateTokenResponse, error)
-	// DeleteToken revokes a token. It is refused everywhere within a minute.
+	// DeleteToken revokes a token. The process that does it refuses the token at
+	// once, all others within a minute.
 	DeleteToken(ctx context.Context, in *DeleteTokenRequest, opts ...grpc.CallOption) (*DeleteTokenResponse, error)
 }
 
@@ -124,8 +126,9 @@ func (c *identityServiceClient) DeleteToken(ctx context.Context, in *DeleteToken
 type IdentityServiceServer interface {
 	// Exchange turns an API token into the principal that it stands for.
 	Exchange(context.Context, *ExchangeRequest) (*ExchangeResponse, error)
-	// CreateToken makes an API token for the caller. The token itself is in
-	// this answer only.
+	// CreateToken makes an API token for the caller, which ends no later than
+	// the token that the caller shows. The token itself is in this answer only,
+	// so that the request cannot be repeated with an Idempotency-Key.
 	CreateToken(context.Context, *CreateTokenRequest) (*CreateTokenResponse, error)
 	// ListTokens lists the caller's tokens, newest first.
 	ListTokens(context.Context, *ListTokensRequest) (*ListTokensResponse, error)
@@ -133,7 +136,8 @@ type IdentityServiceServer interface {
 	GetToken(context.Context, *GetTokenRequest) (*GetTokenResponse, error)
 	// UpdateToken renames a token.
 	UpdateToken(context.Context, *UpdateTokenRequest) (*UpdateTokenResponse, error)
-	// DeleteToken revokes a token. It is refused everywhere within a minute.
+	// DeleteToken revokes a token. The process that does it refuses the token at
+	// once, all others within a minute.
 	DeleteToken(context.Context, *DeleteTokenRequest) (*DeleteTokenResponse, error)
 	mustEmbedUnimplementedIdentityServiceServer()
 }
