@@ -28,7 +28,8 @@ const (
 	maxViolations = 8
 )
 
-// requestValidator holds requests to the rules of their protos.
+// requestValidator holds requests to the rules of their protos, and to the one
+// that all share: their texts are storable.
 type requestValidator struct {
 	current atomic.Pointer[protovalidate.Validator]
 }
@@ -82,6 +83,9 @@ func (v *requestValidator) check(req any) error {
 	m, ok := req.(proto.Message)
 	if !ok {
 		return nil
+	}
+	if err := checkTexts(m.ProtoReflect()); err != nil {
+		return err
 	}
 	err := (*v.current.Load()).Validate(m)
 	if err == nil {
