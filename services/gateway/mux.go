@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
 	"google.golang.org/grpc/status"
@@ -16,6 +17,7 @@ import (
 	"github.com/nanoclaw/nanoclaw/services/gateway/internal/body"
 	"github.com/nanoclaw/nanoclaw/services/gateway/internal/envelope"
 	"github.com/nanoclaw/nanoclaw/services/gateway/internal/sse"
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/rpcerr"
 )
 
 // jsonMarshaler writes answers with protojson and reads requests strictly.
@@ -49,6 +51,10 @@ func (g *Gateway) perRoute(next runtime.HandlerFunc) runtime.HandlerFunc {
 		p, _ := runtime.HTTPPattern(r.Context())
 		pattern := strings.ReplaceAll(p.String(), "=*}", "}")
 		nameSpan(r, strings.TrimSuffix(pattern, streamVerb)) // as callers know it
+		if name, ok := notUTF8(r, params); !ok {
+			envelope.FromError(rpcerr.InvalidArgument(name, "must be UTF-8")).Write(w, r)
+			return
+		}
 		if isBare(pattern) {
 			if b := body.Of(r); b != nil {
 				b.Lenient = true
@@ -66,6 +72,24 @@ func (g *Gateway) perRoute(next runtime.HandlerFunc) runtime.HandlerFunc {
 		r.Header.Set("Accept", sse.ContentType)
 		sse.Serve(w, r, g.streams, func(w http.ResponseWriter, r *http.Request) { next(w, r, params) })
 	}
+}
+
+// notUTF8 finds a parameter of the path or the query that no message can carry,
+// and answers its name and false.
+func notUTF8(r *http.Request, params map[string]string) (name string, ok bool) {
+	for name, value := range params {
+		if !utf8.ValidString(value) {
+			return name, false
+		}
+	}
+	for name, values := range r.URL.Query() {
+		for _, text := range append(values, name) {
+			if !utf8.ValidString(text) {
+				return strings.ToValidUTF8(name, "\uFFFD"), false
+			}
+		}
+	}
+	return "", true
 }
 
 // isBare says that a route answers and is asked without our conventions: no

@@ -66,6 +66,48 @@ func TestWrongTypesAreNamedAndPlaced(t *testing.T) {
 	}
 }
 
+func TestHowDeepABodyMayBe(t *testing.T) {
+	nested := func(levels int, open, inner, end string) string {
+		return `{"name":"x","arguments":{"a":` + strings.Repeat(open, levels-2) + inner + strings.Repeat(end, levels-2) + `}}`
+	}
+	for _, tc := range []struct {
+		name, in string
+		ok       bool
+	}{
+		{"lists as deep as may be", nested(100, "[", "1", "]"), true},
+		{"objects as deep as may be", nested(100, `{"a":`, "1", "}"), true},
+		{"one list too many", nested(101, "[", "1", "]"), false},
+		{"one object too many", nested(101, `{"a":`, "1", "}"), false},
+		{"many beside each other", nested(50, "[", strings.Repeat(`[{"a":[]}],`, 1000)+"1", "]"), true},
+		{"brackets inside texts", nested(3, "[", `"`+strings.Repeat(`[{\"[\\`, 1000)+`"`, "]"), true},
+		{"after a text that ends in a backslash", nested(3, "[", `"\\",`+strings.Repeat("[", 100)+strings.Repeat("]", 100), "]"), false},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			r := httptest.NewRequest("POST", "/api/x", strings.NewReader(tc.in))
+			r.Header.Set("Content-Type", "application/json")
+			problem, ok := body.Limits{MaxBytes: 1 << 20}.Read(httptest.NewRecorder(), r)
+			if ok != tc.ok || !ok && (problem.Status != 400 || problem.Reason != body.ReasonTooDeep || !strings.Contains(problem.Message, "line 1, column ")) {
+				t.Fatalf("Read = %+v, %v", problem, ok)
+			}
+			if !ok {
+				return
+			}
+			// What passes can be read, sent and read again.
+			in, out := &orchestratorv1.InvokeToolRequest{}, &orchestratorv1.InvokeToolRequest{}
+			if err := (body.Decoder{In: body.Of(r)}).Decode(in); err != nil {
+				t.Fatal(err)
+			}
+			wire, err := proto.Marshal(in)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := proto.Unmarshal(wire, out); err != nil || !proto.Equal(in, out) {
+				t.Errorf("it does not come back: %v", err)
+			}
+		})
+	}
+}
+
 func TestAnEmptyBodyIsLeftToTheHandler(t *testing.T) {
 	if err := (body.Decoder{In: strings.NewReader("")}).Decode(&searchv1.SearchRequest{}); !errors.Is(err, io.EOF) {
 		t.Errorf("Decode = %v, want io.EOF", err)

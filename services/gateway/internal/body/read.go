@@ -15,6 +15,14 @@ import (
 	"github.com/nanoclaw/nanoclaw/services/gateway/internal/envelope"
 )
 
+// maxDepth is how many objects and lists may stand inside each other. Free JSON
+// (google.protobuf.Struct) costs several levels of messages for each of its own,
+// and every reader behind this one has a limit of its own.
+const maxDepth = 100
+
+// ReasonTooDeep: the body is nested too deeply.
+const ReasonTooDeep = "TOO_DEEP"
+
 // Limits of a request body.
 type Limits struct {
 	// MaxBytes of a body; more is 413.
@@ -129,8 +137,11 @@ func checkSyntax(raw []byte) (envelope.Problem, bool) {
 	if at := invalidUTF8(raw); at >= 0 {
 		return envelope.New(http.StatusBadRequest, reason, "the request body is not UTF-8 at %s", position(raw, at)), false
 	}
-	// Unmarshal checks all of raw, trailing bytes and depth included, before it
-	// looks at the target.
+	if at := tooDeep(raw); at >= 0 {
+		return envelope.New(http.StatusBadRequest, ReasonTooDeep, "the request body is nested deeper than %d levels at %s", maxDepth, position(raw, at)), false
+	}
+	// Unmarshal checks all of raw, trailing bytes included, before it looks at
+	// the target.
 	var whole json.RawMessage
 	err := json.Unmarshal(raw, &whole)
 	var syntax *json.SyntaxError
@@ -145,6 +156,27 @@ func checkSyntax(raw []byte) (envelope.Problem, bool) {
 		return envelope.New(http.StatusBadRequest, reason, "the request body must be a JSON object"), false
 	}
 	return envelope.Problem{}, true
+}
+
+// tooDeep finds the bracket that opens one level too many; -1 when there is none.
+func tooDeep(raw []byte) int {
+	depth, inString := 0, false
+	for i := 0; i < len(raw); i++ {
+		switch c := raw[i]; {
+		case c == '"':
+			inString = !inString
+		case inString && c == '\\':
+			i++
+		case inString:
+		case c == '{' || c == '[':
+			if depth++; depth > maxDepth {
+				return i
+			}
+		case c == '}' || c == ']':
+			depth--
+		}
+	}
+	return -1
 }
 
 func invalidUTF8(raw []byte) int {
