@@ -78,8 +78,47 @@ func TestTokensThatCannotBeMade(t *testing.T) {
 			refused(t, err, codes.InvalidArgument, "INVALID_ARGUMENT")
 		}
 	}
+	_, err = w.Identity.CreateToken(auth.NewContext(t.Context(), auth.UserPrincipal("ann", "tokens")), &pb.CreateTokenRequest{Name: "t"})
+	refused(t, err, codes.InvalidArgument, "INVALID_ARGUMENT")
+	if field(err) != "scopes" {
+		t.Errorf("field %q", field(err))
+	}
+	_, err = w.Identity.CreateToken(w.as("ann", "idempotency-key", "k"), &pb.CreateTokenRequest{Name: "t"})
+	refused(t, err, codes.InvalidArgument, "INVALID_ARGUMENT")
+	if field(err) != "Idempotency-Key" {
+		t.Errorf("field %q", field(err))
+	}
 	_, err = w.Identity.ListTokens(w.as("ann"), &pb.ListTokensRequest{Cursor: "conv_01jz0000000000000000000000"})
 	refused(t, err, codes.InvalidArgument, "INVALID_ARGUMENT")
+}
+
+func TestATokenThatIsRevokedIsForgottenAndMakesNoOther(t *testing.T) {
+	w := newWorld(t, "")
+	made, err := w.Identity.CreateToken(w.as("ann"), &pb.CreateTokenRequest{Name: "bot", Scopes: []string{"chat", "tokens"}, ExpiresInDays: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := w.svc.Tokens().Principal(t.Context(), made.Token)
+	if err != nil || !p.ExpiresAt.Equal(made.TokenInfo.ExpiresAt.AsTime()) {
+		t.Fatalf("%+v, %v; the token ends at %s", p, err, made.TokenInfo.ExpiresAt.AsTime())
+	}
+	own := auth.NewContext(t.Context(), p)
+	child, err := w.Identity.CreateToken(own, &pb.CreateTokenRequest{Name: "child"})
+	if err != nil || !proto.Equal(child.TokenInfo.ExpiresAt, made.TokenInfo.ExpiresAt) {
+		t.Errorf("%v, %v", child, err)
+	}
+	_, err = w.Identity.CreateToken(own, &pb.CreateTokenRequest{Name: "heir", ExpiresInDays: 3})
+	refused(t, err, codes.InvalidArgument, "INVALID_ARGUMENT")
+	if field(err) != "expires_in_days" {
+		t.Errorf("field %q", field(err))
+	}
+	if _, err := w.Identity.DeleteToken(own, &pb.DeleteTokenRequest{TokenId: made.Id}); err != nil {
+		t.Fatal(err)
+	}
+	_, err = w.svc.Tokens().Principal(t.Context(), made.Token)
+	refused(t, err, codes.Unauthenticated, "UNAUTHENTICATED")
+	_, err = w.Identity.CreateToken(own, &pb.CreateTokenRequest{Name: "heir"}) // as a replica would that remembers it
+	refused(t, err, codes.Unauthenticated, "TOKEN_INVALID")
 }
 
 func TestTokensAreListedInPages(t *testing.T) {

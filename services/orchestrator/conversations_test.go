@@ -7,6 +7,7 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/uptrace/bun"
 	"google.golang.org/grpc/codes"
@@ -409,5 +410,51 @@ func TestOtherPeoplesThingsDoNotExist(t *testing.T) {
 	}
 	if list, err := w.Conversations.ListMessages(w.as("ann"), &pb.ListMessagesRequest{ConversationId: id}); err != nil || len(list.Items) != 2 {
 		t.Errorf("afterwards %v, %v", list, err)
+	}
+}
+
+func TestAConversationIsMadeOnceForAKey(t *testing.T) {
+	w := newWorld(t, "")
+	create := func(ctx context.Context, title string) (*pb.Conversation, error) {
+		res, err := w.Conversations.CreateConversation(ctx, &pb.CreateConversationRequest{Title: title})
+		return res.GetConversation(), err
+	}
+	first, err := create(w.as("ann", "idempotency-key", "k"), "tea")
+	if err != nil {
+		t.Fatal(err)
+	}
+	title := "black tea"
+	if _, err := w.Conversations.UpdateConversation(w.as("ann"), &pb.UpdateConversationRequest{ConversationId: first.Id, Title: &title}); err != nil {
+		t.Fatal(err)
+	}
+	again, err := create(w.as("ann", "idempotency-key", "k"), "tea")
+	if err != nil || again.Id != first.Id || again.Title != title {
+		t.Errorf("again: %v, %v; want %s as it is now", again, err, first.Id)
+	}
+	for name, ctx := range map[string]context.Context{
+		"another key": w.as("ann", "idempotency-key", "l"), "no key": w.as("ann"), "another user": w.as("bob", "idempotency-key", "k"),
+	} {
+		if c, err := create(ctx, "tea"); err != nil || c.Id == first.Id {
+			t.Errorf("%s: %v, %v", name, c, err)
+		}
+	}
+	_, err = create(w.as("ann", "idempotency-key", "k"), "coffee")
+	refused(t, err, codes.Aborted, "KEY_REUSED")
+	for name, keys := range map[string][]string{
+		"an empty key": {"idempotency-key", ""}, "two keys": {"idempotency-key", "a", "idempotency-key", "b"},
+		"a long key": {"idempotency-key", strings.Repeat("k", 201)},
+	} {
+		if _, err := create(w.as("ann", keys...), "tea"); field(err) != "Idempotency-Key" {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := w.Conversations.DeleteConversation(w.as("ann"), &pb.DeleteConversationRequest{ConversationId: first.Id}); err != nil {
+		t.Fatal(err)
+	}
+	_, err = create(w.as("ann", "idempotency-key", "k"), "tea")
+	refused(t, err, codes.NotFound, "NOT_FOUND")
+	w.now.Store((25 * time.Hour).Milliseconds())
+	if c, err := create(w.as("ann", "idempotency-key", "k"), "tea"); err != nil || c.Id == first.Id {
+		t.Errorf("a day later: %v, %v", c, err)
 	}
 }

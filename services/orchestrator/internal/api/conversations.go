@@ -48,11 +48,22 @@ func (s *Conversations) CreateConversation(ctx context.Context, req *pb.CreateCo
 	if err := s.known(req.Model); err != nil {
 		return nil, err
 	}
-	c, err := s.Store.Create(ctx, p.UserID, req.Title, req.Model, req.SystemPrompt)
+	key, err := keyOf(ctx, "conversations", bodyOf(req))
 	if err != nil {
 		return nil, err
 	}
-	return &pb.CreateConversationResponse{Conversation: wireConversation(c, nil, 0)}, nil
+	c, err := s.Store.CreateOnce(ctx, p.UserID, req.Title, req.Model, req.SystemPrompt, key)
+	if errors.Is(err, conversation.ErrNotFound) {
+		return nil, keyOfNothing("conversation")
+	}
+	if err != nil {
+		return nil, keyError(err)
+	}
+	list, err := s.wire(ctx, p.UserID, c)
+	if err != nil {
+		return nil, err
+	}
+	return &pb.CreateConversationResponse{Conversation: list[0]}, nil
 }
 
 // GetConversation returns one conversation.

@@ -2,12 +2,14 @@ package api
 
 import (
 	"errors"
+	"fmt"
 	"time"
 
 	"google.golang.org/grpc/codes"
 
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/rpcerr"
 	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/conversation"
+	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/idempotency"
 	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/identity"
 	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/run"
 	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/schema"
@@ -29,15 +31,20 @@ func conversationError(err error, conversationID, messageID string) error {
 	case errors.Is(err, run.ErrNoMessage):
 		return rpcerr.NotFound("message", messageID)
 	case errors.Is(err, run.ErrNotFound):
-		return rpcerr.New(codes.NotFound, "NOT_FOUND", "The run that this Idempotency-Key stands for was deleted. Use a new key for a new request.")
+		return keyOfNothing("run")
 	case errors.Is(err, run.ErrTooMany):
 		return rpcerr.New(codes.ResourceExhausted, "TOO_MANY_RUNS", "Too many of your runs are waiting. Let some end first.").WithRetry(queueRetry)
 	}
 	return keyError(err)
 }
 
+// keyOfNothing is for a key of what is not there any more.
+func keyOfNothing(what string) error {
+	return rpcerr.New(codes.NotFound, "NOT_FOUND", "The %s that this Idempotency-Key stands for was deleted. Use a new key for a new request.", what)
+}
+
 func keyError(err error) error {
-	if errors.Is(err, run.ErrKeyReused) {
+	if errors.Is(err, idempotency.ErrReused) {
 		return rpcerr.New(codes.Aborted, "KEY_REUSED", "This Idempotency-Key came with another body before. Use a new key for a new request.")
 	}
 	return err
@@ -55,7 +62,15 @@ func tokenError(err error, id string) error {
 		return rpcerr.New(codes.PermissionDenied, "SCOPE_MISSING", "Your own token lacks the scope %s, so you cannot give it to another.", lacking.Scope).
 			WithMeta("scope", lacking.Scope)
 	}
+	if end, ok := errors.AsType[*identity.EndError](err); ok {
+		return rpcerr.InvalidArgument("expires_in_days", fmt.Sprintf(
+			"your own token ends at %s and cannot make one that outlives it; with 0 the new one ends then too", end.At.UTC().Format(time.RFC3339)))
+	}
 	switch {
+	case errors.Is(err, identity.ErrBadToken):
+		return BadToken()
+	case errors.Is(err, identity.ErrNoScopes):
+		return rpcerr.InvalidArgument("scopes", "your own token has none of chat, tools, search, fetch and usage, which a token has when none are named; name what the new one may do")
 	case errors.Is(err, identity.ErrNotFound):
 		return rpcerr.NotFound("token", id)
 	case errors.Is(err, identity.ErrTooMany):

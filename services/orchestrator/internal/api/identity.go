@@ -51,6 +51,9 @@ func (s *Identity) CreateToken(ctx context.Context, req *pb.CreateTokenRequest) 
 	if err != nil {
 		return nil, err
 	}
+	if err := noKey(ctx, "a token is shown once, so that a repeated request could not be answered with it; leave the key out, and delete the token when its answer was lost"); err != nil {
+		return nil, err
+	}
 	token, t, err := s.Store.Create(ctx, p, req.Name, req.Scopes, time.Duration(req.ExpiresInDays)*24*time.Hour)
 	if err != nil {
 		return nil, tokenError(err, "")

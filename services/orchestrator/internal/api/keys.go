@@ -11,23 +11,36 @@ import (
 
 	pb "github.com/nanoclaw/nanoclaw/gen/go/nanoclaw/orchestrator/v1"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/rpcerr"
-	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/run"
+	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/idempotency"
 )
 
-// maxKey is the longest Idempotency-Key, in bytes.
-const maxKey = 200
+const (
+	// keyHeader is the name that callers know; metadata has it in lower case.
+	keyHeader = "Idempotency-Key"
+	// maxKey is the longest key, in bytes.
+	maxKey = 200
+)
 
 // keyOf reads the Idempotency-Key of a request.
-func keyOf(ctx context.Context, route, body string) (run.Key, error) {
-	md, _ := metadata.FromIncomingContext(ctx)
-	values := md.Get("idempotency-key")
-	if len(values) == 0 || values[0] == "" {
-		return run.Key{}, nil
+func keyOf(ctx context.Context, route, body string) (idempotency.Key, error) {
+	values := metadata.ValueFromIncomingContext(ctx, keyHeader)
+	switch {
+	case len(values) == 0:
+		return idempotency.Key{}, nil
+	case len(values) > 1 || values[0] == "":
+		return idempotency.Key{}, rpcerr.InvalidArgument(keyHeader, "it must be one value that is not empty")
+	case len(values[0]) > maxKey:
+		return idempotency.Key{}, rpcerr.InvalidArgument(keyHeader, fmt.Sprintf("it has %d bytes; at most %d are taken", len(values[0]), maxKey))
 	}
-	if len(values[0]) > maxKey {
-		return run.Key{}, rpcerr.InvalidArgument("Idempotency-Key", fmt.Sprintf("it has %d bytes; at most %d are taken", len(values[0]), maxKey))
+	return idempotency.Key{Route: route, Key: values[0], BodySHA256: body}, nil
+}
+
+// noKey refuses an Idempotency-Key where it could not keep its promise.
+func noKey(ctx context.Context, why string) error {
+	if len(metadata.ValueFromIncomingContext(ctx, keyHeader)) == 0 {
+		return nil
 	}
-	return run.Key{Route: route, Key: values[0], BodySHA256: body}, nil
+	return rpcerr.InvalidArgument(keyHeader, why)
 }
 
 // bodyOf is what an idempotency key is bound to. Whether the answer is streamed

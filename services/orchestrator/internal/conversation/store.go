@@ -13,6 +13,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/store"
+	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/idempotency"
 	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/schema"
 )
 
@@ -30,13 +31,30 @@ type Store struct {
 
 // Create stores a new conversation of the user.
 func (s *Store) Create(ctx context.Context, userID, title, model, systemPrompt string) (schema.Conversation, error) {
-	now := s.Now().UnixMilli()
-	c := schema.Conversation{
+	return s.CreateOnce(ctx, userID, title, model, systemPrompt, idempotency.Key{})
+}
+
+// CreateOnce is Create for a request that may come again with the same key: then
+// it answers the conversation that was made first, as it is now, or ErrNotFound
+// when that was deleted.
+func (s *Store) CreateOnce(ctx context.Context, userID, title, model, systemPrompt string, key idempotency.Key) (schema.Conversation, error) {
+	now := s.Now()
+	made := schema.Conversation{
 		ID: schema.NewID(schema.ConversationPrefix), UserID: userID, Title: title, Model: model,
-		SystemPrompt: systemPrompt, CreatedAt: now, UpdatedAt: now,
+		SystemPrompt: systemPrompt, CreatedAt: now.UnixMilli(), UpdatedAt: now.UnixMilli(),
 	}
+	var c schema.Conversation
 	err := s.DB.Write(ctx, func(ctx context.Context, tx bun.IDB) error {
-		_, err := tx.NewInsert().Model(&c).Exec(ctx)
+		earlier, err := idempotency.Take(ctx, tx, now, userID, key, made.ID)
+		if err != nil {
+			return err
+		}
+		if earlier != "" {
+			c, err = get(ctx, tx, userID, earlier)
+			return err
+		}
+		c = made
+		_, err = tx.NewInsert().Model(&c).Exec(ctx)
 		return err
 	})
 	if err != nil {
@@ -47,8 +65,12 @@ func (s *Store) Create(ctx context.Context, userID, title, model, systemPrompt s
 
 // Get reads a conversation of the user.
 func (s *Store) Get(ctx context.Context, userID, id string) (schema.Conversation, error) {
+	return get(ctx, s.DB.Read(), userID, id)
+}
+
+func get(ctx context.Context, db bun.IDB, userID, id string) (schema.Conversation, error) {
 	var c schema.Conversation
-	err := s.DB.Read().NewSelect().Model(&c).Where("id = ? AND user_id = ?", id, userID).Scan(ctx)
+	err := db.NewSelect().Model(&c).Where("id = ? AND user_id = ?", id, userID).Scan(ctx)
 	if errors.Is(err, sql.ErrNoRows) {
 		return c, ErrNotFound
 	}

@@ -52,9 +52,19 @@ var (
 	ErrBadToken = errors.New("identity: the token is not valid")
 	// ErrNotFound says that there is no such token of this user.
 	ErrNotFound = errors.New("identity: no such token")
+	// ErrNoScopes says that nobody said what the token is for, and the caller has
+	// none of the usual scopes to give.
+	ErrNoScopes = errors.New("identity: the caller has none of the usual scopes")
 	// ErrTooMany says that the user has too many tokens.
 	ErrTooMany = fmt.Errorf("identity: a user can have %d tokens", maxTokens)
 )
+
+// EndError says that somebody wanted a token to outlive their own.
+type EndError struct{ At time.Time }
+
+func (e *EndError) Error() string {
+	return "identity: the caller's token ends at " + e.At.UTC().Format(time.RFC3339)
+}
 
 // ScopeError says that somebody wanted to give what they do not have.
 type ScopeError struct{ Scope string }
@@ -121,7 +131,10 @@ func (s *Store) Exchange(ctx context.Context, token string) (auth.Principal, err
 }
 
 // Create makes a token of the principal's user with the scopes, or the usual
-// ones as far as the principal has them. Nobody can give what they lack.
+// ones as far as the principal has them. Nobody can give what they lack, or make
+// what outlives the token that they show: with a life of 0 the new one ends with
+// that. Their token is looked at again here, since what is remembered of it may
+// be a minute old, and what it makes would not end with it.
 func (s *Store) Create(ctx context.Context, p auth.Principal, name string, scopes []string, life time.Duration) (token string, t schema.Token, err error) {
 	if len(scopes) == 0 {
 		for _, sc := range usualScopes {
@@ -130,15 +143,15 @@ func (s *Store) Create(ctx context.Context, p auth.Principal, name string, scope
 			}
 		}
 	}
+	if len(scopes) == 0 {
+		return "", t, ErrNoScopes
+	}
 	for _, sc := range scopes {
 		if !p.Has(sc) {
 			return "", t, &ScopeError{Scope: sc}
 		}
 	}
 	token, t = s.make(p.UserID, name, scopes)
-	if life > 0 {
-		t.ExpiresAt = s.Now().Add(life).UnixMilli()
-	}
 	err = s.DB.Write(ctx, func(ctx context.Context, tx bun.IDB) error {
 		// Those who make tokens of a user go one after another, so that the count
 		// holds.
@@ -154,6 +167,9 @@ func (s *Store) Create(ctx context.Context, p auth.Principal, name string, scope
 		if n >= maxTokens {
 			return ErrTooMany
 		}
+		if t.ExpiresAt, err = s.end(ctx, tx, p, life); err != nil {
+			return err
+		}
 		_, err = tx.NewInsert().Model(&t).Exec(ctx)
 		return err
 	})
@@ -161,6 +177,36 @@ func (s *Store) Create(ctx context.Context, p auth.Principal, name string, scope
 		return "", t, fmt.Errorf("store token: %w", err)
 	}
 	return token, t, nil
+}
+
+// end is when a token of this life ends that p makes; 0: never. The row of p's
+// own token stays locked, so that it cannot be revoked meanwhile.
+func (s *Store) end(ctx context.Context, tx bun.IDB, p auth.Principal, life time.Duration) (int64, error) {
+	now := s.Now()
+	var end int64
+	if life > 0 {
+		end = now.Add(life).UnixMilli()
+	}
+	if p.TokenID == "" {
+		return end, nil
+	}
+	var own schema.Token
+	err := store.ForUpdate(tx.NewSelect().Model(&own).Where("id = ? AND user_id = ?", p.TokenID, p.UserID)).Scan(ctx)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return 0, ErrBadToken
+	case err != nil:
+		return 0, fmt.Errorf("read the caller's token: %w", err)
+	case own.ExpiresAt == 0:
+		return end, nil
+	case own.ExpiresAt <= now.UnixMilli():
+		return 0, ErrBadToken
+	case end > own.ExpiresAt:
+		return 0, &EndError{At: schema.Time(own.ExpiresAt)}
+	case end == 0:
+		return own.ExpiresAt, nil
+	}
+	return end, nil
 }
 
 // make makes a token and its row.

@@ -122,6 +122,80 @@ func TestNobodyGivesWhatTheyLack(t *testing.T) {
 	}
 }
 
+func TestATokenForNothingIsNotMade(t *testing.T) {
+	w := open(t)
+	if _, _, err := w.Create(t.Context(), auth.UserPrincipal("usr_bob", "tokens"), "t", nil, 0); !errors.Is(err, ErrNoScopes) {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestATokenDoesNotOutliveTheOneThatMadeIt(t *testing.T) {
+	const day = 24 * time.Hour
+	cases := []struct {
+		name         string
+		parent, life time.Duration // 0: no end
+		after        time.Duration // when the child is made
+		end          time.Duration // of the child, from the beginning; 0: none
+		refused      bool
+	}{
+		{"both without an end", 0, 0, 0, 0, false},
+		{"a life of its own", 0, day, 0, day, false},
+		{"a shorter life", 3 * day, day, day, 2 * day, false},
+		{"the same end", 3 * day, 2 * day, day, 3 * day, false},
+		{"a longer life", 3 * day, 2 * day, day + time.Minute, 0, true},
+		{"no end asked for", 3 * day, 0, day, 3 * day, false},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			w := open(t)
+			begun := w.now
+			token, _, err := w.Create(t.Context(), ann, "parent", []string{"*"}, c.parent)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p, err := w.Exchange(t.Context(), token)
+			if err != nil || p.ExpiresAt.IsZero() != (c.parent == 0) {
+				t.Fatalf("%+v, %v", p, err)
+			}
+			w.now = begun.Add(c.after)
+			_, child, err := w.Create(t.Context(), p, "child", nil, c.life)
+			if end, ok := errors.AsType[*EndError](err); c.refused {
+				if !ok || !end.At.Equal(begun.Add(c.parent)) {
+					t.Errorf("%v", err)
+				}
+				return
+			}
+			want := int64(0)
+			if c.end != 0 {
+				want = begun.Add(c.end).UnixMilli()
+			}
+			if err != nil || child.ExpiresAt != want {
+				t.Errorf("the child ends at %d, want %d (%v)", child.ExpiresAt, want, err)
+			}
+		})
+	}
+}
+
+func TestATokenThatHasEndedMakesNone(t *testing.T) {
+	for name, end := range map[string]func(w *world, id string) error{
+		"revoked": func(w *world, id string) error { return w.Delete(t.Context(), "usr_ann", id) },
+		"expired": func(w *world, _ string) error { w.now = w.now.Add(24 * time.Hour); return nil },
+	} {
+		w := open(t)
+		token, row, err := w.Create(t.Context(), ann, "t", []string{"*"}, 24*time.Hour)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := w.Exchange(t.Context(), token) // what a cache remembers
+		if err := errors.Join(err, end(w, row.ID)); err != nil {
+			t.Fatal(err)
+		}
+		if token, _, err := w.Create(t.Context(), p, "heir", nil, 0); !errors.Is(err, ErrBadToken) || token != "" {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 func TestLastUseIsKeptToTheMinute(t *testing.T) {
 	w := open(t)
 	token, row, err := w.Create(t.Context(), ann, "t", nil, 0)

@@ -20,6 +20,7 @@ import (
 	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/dispatch"
 	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/engine"
 	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/gate"
+	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/idempotency"
 	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/registry"
 	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/result"
 	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/run"
@@ -47,7 +48,7 @@ type Request struct {
 	Arguments string // JSON text
 	// Confirm is the hash of the arguments that a person said yes to.
 	Confirm string
-	Key     run.Key
+	Key     idempotency.Key
 }
 
 // Do makes the call and returns it with its result.

@@ -20,6 +20,7 @@ import (
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/blob"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/rpcerr"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/store"
+	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/idempotency"
 	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/registry"
 	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/result"
 	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/run"
@@ -88,7 +89,9 @@ func newWorld(t *testing.T) *world {
 
 const tea = `{"text":"tea"}`
 
-func key(k string) run.Key { return run.Key{Route: "invoke/x", Key: k, BodySHA256: "body"} }
+func key(k string) idempotency.Key {
+	return idempotency.Key{Route: "invoke/x", Key: k, BodySHA256: "body"}
+}
 
 // stored reads a call as it is in the database.
 func (w *world) stored(id string) schema.ToolCall {
@@ -219,7 +222,7 @@ func TestARepeatedRequestHasItsEffectOnce(t *testing.T) {
 	}
 	other := key("k")
 	other.BodySHA256 = "other body"
-	if _, err := w.Do(t.Context(), ann, Request{Name: "send", Arguments: `{"text":"milk"}`, Key: other}); !errors.Is(err, run.ErrKeyReused) {
+	if _, err := w.Do(t.Context(), ann, Request{Name: "send", Arguments: `{"text":"milk"}`, Key: other}); !errors.Is(err, idempotency.ErrReused) {
 		t.Errorf("another body: %v", err)
 	}
 	if c, err := w.Do(t.Context(), auth.UserPrincipal("usr_bob"), Request{Name: "send", Arguments: tea, Key: key("k")}); err != nil || c.ID == first.ID {

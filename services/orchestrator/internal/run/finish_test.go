@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	pb "github.com/nanoclaw/nanoclaw/gen/go/nanoclaw/orchestrator/v1"
+	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/idempotency"
 	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/schema"
 )
 
@@ -169,7 +170,7 @@ func TestCallsWithoutARun(t *testing.T) {
 	call := func() schema.ToolCall {
 		return schema.ToolCall{ID: schema.NewID("call_"), UserID: "ann", Name: "tool", EffectKey: schema.NewID("k")}
 	}
-	key := Key{Route: "invoke/tool", Key: "k", BodySHA256: "b"}
+	key := idempotency.Key{Route: "invoke/tool", Key: "k", BodySHA256: "b"}
 	c := call()
 	if attached, err := w.BeginInvoke(ctx, &c, key); err != nil || attached || c.State != schema.CallDispatching {
 		t.Fatalf("%v, %v, %+v", attached, err, c)
@@ -183,7 +184,7 @@ func TestCallsWithoutARun(t *testing.T) {
 		t.Fatal(err)
 	}
 	lost := call()
-	if _, err := w.BeginInvoke(ctx, &lost, Key{}); err != nil {
+	if _, err := w.BeginInvoke(ctx, &lost, idempotency.Key{}); err != nil {
 		t.Fatal(err)
 	}
 	if err := w.LoseInvokes(ctx, w.Now()); err != nil {

@@ -9,16 +9,17 @@ import (
 
 	"github.com/uptrace/bun"
 
+	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/idempotency"
 	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/schema"
 )
 
 // BeginInvoke writes a call without a run ahead, marked as about to be made. A
 // key that was used before returns the call that it made, attached.
-func (s *Store) BeginInvoke(ctx context.Context, c *schema.ToolCall, k Key) (attached bool, err error) {
+func (s *Store) BeginInvoke(ctx context.Context, c *schema.ToolCall, k idempotency.Key) (attached bool, err error) {
 	made := *c
 	err = s.DB.Write(ctx, func(ctx context.Context, tx bun.IDB) error {
 		attached = false
-		earlier, err := s.takeKey(ctx, tx, made.UserID, k, made.ID)
+		earlier, err := idempotency.Take(ctx, tx, s.Now(), made.UserID, k, made.ID)
 		if err != nil {
 			return err
 		}

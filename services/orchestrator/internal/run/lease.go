@@ -21,8 +21,6 @@ const (
 	// MaxTakeovers is how many owners in a row may take a run over and not bring
 	// it on; the next one parks it for a person.
 	MaxTakeovers = 3
-	// KeyTime is how long an idempotency key is kept.
-	KeyTime = 24 * time.Hour
 )
 
 // Owner is a process that owns runs.

@@ -11,6 +11,7 @@ import (
 	"github.com/uptrace/bun"
 
 	pb "github.com/nanoclaw/nanoclaw/gen/go/nanoclaw/orchestrator/v1"
+	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/idempotency"
 	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/schema"
 )
 
@@ -29,7 +30,7 @@ func together(do ...func()) {
 func TestOfRequestsWithOneKeyAtOnceOneIsMadeAndTheOthersAttach(t *testing.T) {
 	w := newWorld(t)
 	for round := range raceRounds {
-		req := Request{UserID: "ann", Content: "x", Free: true, Key: Key{Route: "messages", Key: fmt.Sprint("k", round), BodySHA256: "b"}}
+		req := Request{UserID: "ann", Content: "x", Free: true, Key: idempotency.Key{Route: "messages", Key: fmt.Sprint("k", round), BodySHA256: "b"}}
 		req.ConversationID = w.conversation("ann")
 		made := make([]Started, 4)
 		var do []func()

@@ -12,6 +12,7 @@ import (
 
 	pb "github.com/nanoclaw/nanoclaw/gen/go/nanoclaw/orchestrator/v1"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/store"
+	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/idempotency"
 	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/schema"
 )
 
@@ -22,8 +23,6 @@ var (
 	ErrNoMessage = errors.New("run: no such message")
 	// ErrTooMany says that the user's queue is full.
 	ErrTooMany = errors.New("run: too many runs are queued")
-	// ErrKeyReused says that the idempotency key came with another body before.
-	ErrKeyReused = errors.New("run: idempotency key was used with another body")
 )
 
 // InProgressError says that the conversation has a live run.
@@ -39,11 +38,6 @@ type Limits struct {
 	QueuedPerUser int
 }
 
-// Key makes a request safe to repeat. The zero Key is none.
-type Key struct {
-	Route, Key, BodySHA256 string
-}
-
 // Request asks for a new run.
 type Request struct {
 	UserID         string
@@ -55,7 +49,7 @@ type Request struct {
 	ToolsEnabled bool
 	TraceID      string
 	TraceParent  string
-	Key          Key
+	Key          idempotency.Key
 	// Free says that the owner has room for one more run. Without room the run
 	// is queued.
 	Free bool
@@ -87,7 +81,7 @@ func (s *Store) Start(ctx context.Context, req Request, owner Owner, limits Limi
 	}
 	err := s.DB.Write(ctx, func(ctx context.Context, tx bun.IDB) error {
 		out = Started{}
-		earlier, err := s.takeKey(ctx, tx, req.UserID, req.Key, runID)
+		earlier, err := idempotency.Take(ctx, tx, s.Now(), req.UserID, req.Key, runID)
 		if err != nil {
 			return err
 		}
@@ -240,40 +234,6 @@ func oneByOne(ctx context.Context, tx bun.IDB, userID string) error {
 		return fmt.Errorf("read user: %w", err)
 	}
 	return nil
-}
-
-// takeKey stores the key for refID, or returns what it was stored for before.
-// Of two requests at once the second waits here for the first.
-func (s *Store) takeKey(ctx context.Context, tx bun.IDB, userID string, k Key, refID string) (earlier string, err error) {
-	if k.Key == "" {
-		return "", nil
-	}
-	now := s.Now()
-	row := schema.IdempotencyKey{
-		UserID: userID, Route: k.Route, IdemKey: k.Key, BodySHA256: k.BodySHA256, RefID: refID, CreatedAt: now.UnixMilli(),
-	}
-	res, err := tx.NewInsert().Model(&row).Ignore().Exec(ctx)
-	if err != nil {
-		return "", fmt.Errorf("store idempotency key: %w", err)
-	}
-	if n, err := res.RowsAffected(); err != nil || n == 1 {
-		return "", err
-	}
-	var stored schema.IdempotencyKey
-	err = store.ForUpdate(tx.NewSelect().Model(&stored).
-		Where("user_id = ? AND route = ? AND idem_key = ?", userID, k.Route, k.Key)).Scan(ctx)
-	switch {
-	case err != nil:
-		return "", fmt.Errorf("read idempotency key: %w", err)
-	case stored.CreatedAt <= now.Add(-KeyTime).UnixMilli():
-		if _, err := tx.NewUpdate().Model(&row).WherePK().Exec(ctx); err != nil {
-			return "", fmt.Errorf("renew idempotency key: %w", err)
-		}
-		return "", nil
-	case stored.BodySHA256 != k.BodySHA256:
-		return "", ErrKeyReused
-	}
-	return stored.RefID, nil
 }
 
 func titleOf(content string) string {

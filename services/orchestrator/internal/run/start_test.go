@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/idempotency"
 	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/schema"
 )
 
@@ -120,7 +121,7 @@ func TestWhatCannotBeAskedIsRefusedAndLeavesNothing(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			before := w.count("runs", "1=1") + w.count("messages", "1=1") + w.count("model_calls", "1=1")
 			tc.req.UserID, tc.req.Free = "ann", true
-			tc.req.Key = Key{Route: "r", Key: tc.name, BodySHA256: "b"}
+			tc.req.Key = idempotency.Key{Route: "r", Key: tc.name, BodySHA256: "b"}
 			if _, err := w.Start(ctx, tc.req, alice, limits); !errors.Is(err, tc.want) {
 				t.Errorf("err = %v, want %v", err, tc.want)
 			}
@@ -160,7 +161,7 @@ func TestRegeneratingAnswersTheQuestionAgainOnABranchOfItsOwn(t *testing.T) {
 func TestAnIdempotencyKeyAttachesForADay(t *testing.T) {
 	w := newWorld(t)
 	c := w.conversation("ann")
-	req := Request{UserID: "ann", ConversationID: c, Content: "hello", Free: true, Key: Key{Route: "messages", Key: "k", BodySHA256: "one"}}
+	req := Request{UserID: "ann", ConversationID: c, Content: "hello", Free: true, Key: idempotency.Key{Route: "messages", Key: "k", BodySHA256: "one"}}
 	first := w.start(req)
 
 	again := w.start(req)
@@ -173,15 +174,15 @@ func TestAnIdempotencyKeyAttachesForADay(t *testing.T) {
 	}
 	other := req
 	other.Key.BodySHA256 = "two"
-	if _, err := w.Start(ctx, other, alice, limits); !errors.Is(err, ErrKeyReused) {
-		t.Errorf("another body: %v, want ErrKeyReused", err)
+	if _, err := w.Start(ctx, other, alice, limits); !errors.Is(err, idempotency.ErrReused) {
+		t.Errorf("another body: %v, want ErrReused", err)
 	}
 	foreign := req
 	foreign.UserID, foreign.ConversationID = "ben", w.conversation("ben")
 	if st := w.start(foreign); st.Attached {
 		t.Error("the key of one user attached another")
 	}
-	w.advance(KeyTime + time.Second)
+	w.advance(idempotency.Life + time.Second)
 	if again = w.start(req); again.Attached || again.Run.ID == first.Run.ID {
 		t.Error("the key attached after its time")
 	}
