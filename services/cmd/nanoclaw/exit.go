@@ -14,6 +14,7 @@ import (
 
 	"github.com/nanoclaw/nanoclaw/services/fetcher"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/rpcerr"
+	"github.com/nanoclaw/nanoclaw/services/internal/suite"
 )
 
 // Exit codes. Scripts rely on them: they never change their meaning.
@@ -60,6 +61,8 @@ func exitCode(err error) int {
 		return exitOK
 	case errors.As(err, &own):
 		return own.code
+	case errors.Is(err, suite.ErrNoTarget):
+		return exitUsage
 	case errors.Is(err, errInterrupted), errors.Is(err, context.Canceled):
 		return exitInterrupted
 	case errors.Is(err, context.DeadlineExceeded):

@@ -37,6 +37,9 @@ const (
 	TargetGateway      = "gateway"
 )
 
+// ErrNoTarget is about a name that is none of the targets.
+var ErrNoTarget = errors.New("there is no target")
+
 // needs are the targets that a target calls.
 var needs = map[string][]string{
 	TargetSearch:       nil,
@@ -176,7 +179,7 @@ func (s *Suite) targets() ([]string, error) {
 	add = func(name string) error {
 		below, ok := needs[name]
 		if !ok {
-			return fmt.Errorf("there is no target %q; the targets are: %s", name, strings.Join(order, ", "))
+			return fmt.Errorf("%w %q; the targets are: %s", ErrNoTarget, name, strings.Join(order, ", "))
 		}
 		wanted[name] = true
 		if s.opt.Listen {
