@@ -44,7 +44,7 @@ func newHouse(t *testing.T) *house {
 }
 
 func (h *house) start() {
-	h.p = world.Serve(h.t, program(h.t, "nanoclaw"), h.config)
+	h.p = world.Serve(h.t, world.Program(h.t, "nanoclaw"), h.config)
 }
 
 // killScript has the conversations of the kills. {{user}} is the name under

@@ -5,13 +5,9 @@
 package runs
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"strconv"
-	"sync"
 	"testing"
 	"time"
 
@@ -29,43 +25,9 @@ func TestMain(m *testing.M) {
 		os.Exit(beStranger())
 	}
 	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
-		_ = os.RemoveAll(buildDir())
+		world.RemovePrograms()
 		os.Exit(code)
 	}))
-}
-
-// Where the programs under test are built, once for all tests.
-var buildDir = sync.OnceValue(func() string {
-	dir, err := os.MkdirTemp("", "nanoclaw-runs-")
-	if err != nil {
-		panic(err)
-	}
-	if err := os.Chmod(dir, 0o755); err != nil { // one test runs a program as nobody
-		panic(err)
-	}
-	return dir
-})
-
-var build = sync.OnceValue(func() error {
-	// As make build does it, so that what is compiled already is not compiled
-	// again for the race detector of these tests.
-	cmd := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", buildDir()+string(filepath.Separator),
-		"github.com/nanoclaw/nanoclaw/services/cmd/nanoclaw",
-		"github.com/nanoclaw/nanoclaw/services/toolkit/examples/provider")
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("%w: %s", err, out)
-	}
-	return nil
-})
-
-// program is the path of a program of the product: nanoclaw or provider.
-func program(t testing.TB, name string) string {
-	t.Helper()
-	if err := build(); err != nil {
-		t.Fatalf("build: %v", err)
-	}
-	return filepath.Join(buildDir(), name)
 }
 
 // full reports whether the long counts are asked for, as make test-faults does.

@@ -36,7 +36,7 @@ func toolsOf(t testing.TB, c *world.Client) map[string]map[string]any {
 
 func TestAStrangersProviderAsItsOwnProcess(t *testing.T) {
 	t.Parallel()
-	words, err := world.Launch(t, exec.Command(program(t, "provider")))
+	words, err := world.Launch(t, exec.Command(world.Program(t, "provider")))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,7 +114,7 @@ func TestARunSurvivesAStrangerThatMisbehaves(t *testing.T) {
 	}
 	delete(trust, "nothing") // so it is opaque
 	w.Config.Providers = []orchestrator.ProviderConfig{{Name: "strange", Address: addrOf(strange), Tools: trust}}
-	p := world.Serve(t, program(t, "nanoclaw"), w.ConfigFile(t))
+	p := world.Serve(t, world.Program(t, "nanoclaw"), w.ConfigFile(t))
 	before := peakMemory(t, p.Pid)
 
 	for _, tc := range []struct{ tool, reason string }{

@@ -194,7 +194,7 @@ func TestAGzipBombIsNotInflated(t *testing.T) {
 	w := world.New(t, oneCall("fetch_page", `{url: "{{user}}"}`))
 	tr := layTraps(t)
 	tr.open(w)
-	p := world.Serve(t, program(t, "nanoclaw"), w.ConfigFile(t))
+	p := world.Serve(t, world.Program(t, "nanoclaw"), w.ConfigFile(t))
 	before := peakMemory(t, p.Pid)
 	status, answer, _ := raw(t, p.Client, "POST", "/api/fetch", fmt.Sprintf(`{"url":"%s/bomb"}`, tr.site.URL))
 	if status != 409 || answer["reason"] != "TOO_LARGE" {

@@ -18,7 +18,7 @@ const nobody = 65534
 
 func TestAServerThatCannotStartSaysWhy(t *testing.T) {
 	t.Parallel()
-	binary := program(t, "nanoclaw")
+	binary := world.Program(t, "nanoclaw")
 	busy, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
