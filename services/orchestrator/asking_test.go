@@ -224,7 +224,6 @@ func TestARunIsReadFromAnywhere(t *testing.T) {
 		{"an empty header says nothing", 3, []string{"last-event-id", ""}, 4},
 		{"from the header's beginning", 3, []string{"last-event-id", "0"}, 1},
 		{"at the end", last, nil, 0},
-		{"beyond the end", 1 << 30, nil, 0},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -236,6 +235,17 @@ func TestARunIsReadFromAnywhere(t *testing.T) {
 				t.Errorf("%v", got)
 			}
 		})
+	}
+	for _, beyond := range []struct {
+		after   int32
+		headers []string
+		field   string
+	}{{last + 1, nil, "after_seq"}, {0, []string{"last-event-id", "1000"}, "Last-Event-ID"}} {
+		got, err := watch(beyond.after, beyond.headers...)
+		refused(t, err, codes.InvalidArgument, "INVALID_ARGUMENT")
+		if field(err) != beyond.field || len(got) != 0 || !strings.Contains(err.Error(), fmt.Sprintf("the run has %d events", last)) {
+			t.Errorf("%s: %v, %v", field(err), got, err)
+		}
 	}
 	for _, bad := range []string{"x", "-1", "1.5", " 1", "99999999999", "1;2", "\x01"} {
 		_, err := watch(0, "last-event-id", bad)

@@ -2,6 +2,8 @@ package api
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"strconv"
 
 	"google.golang.org/grpc"
@@ -58,27 +60,34 @@ func (s *Runs) WatchRun(req *pb.WatchRunRequest, stream grpc.ServerStreamingServ
 	if err != nil {
 		return err
 	}
-	after, err := lastEventID(ctx, int(req.AfterSeq))
+	after, field, err := lastEventID(ctx, int(req.AfterSeq))
 	if err != nil {
 		return err
 	}
-	return runError(s.Watcher.Watch(ctx, p.UserID, req.RunId, after, stream.Send), req.RunId)
+	err = s.Watcher.Watch(ctx, p.UserID, req.RunId, after, stream.Send)
+	if ahead, ok := errors.AsType[*watch.AheadError](err); ok {
+		return rpcerr.InvalidArgument(field, fmt.Sprintf("the run has %d events, and %d is none of them", ahead.LastSeq, after))
+	}
+	return runError(err, req.RunId)
 }
 
-// lastEventID is the place to go on from: the header that browsers send wins.
-func lastEventID(ctx context.Context, after int) (int, error) {
-	md, _ := metadata.FromIncomingContext(ctx)
-	for _, v := range md.Get("last-event-id") {
+// eventHeader is the name that callers know; metadata has it in lower case.
+const eventHeader = "Last-Event-ID"
+
+// lastEventID is the place to go on from, and what said so: the header that
+// browsers send wins.
+func lastEventID(ctx context.Context, after int) (seq int, field string, err error) {
+	for _, v := range metadata.ValueFromIncomingContext(ctx, eventHeader) {
 		if v == "" {
 			continue
 		}
 		n, err := strconv.ParseInt(v, 10, 32)
 		if err != nil || n < 0 {
-			return 0, rpcerr.InvalidArgument("Last-Event-ID", "it must be the id of an event of this run, a whole number")
+			return 0, eventHeader, rpcerr.InvalidArgument(eventHeader, "it must be the id of an event of this run, a whole number")
 		}
-		return int(n), nil
+		return int(n), eventHeader, nil
 	}
-	return after, nil
+	return after, "after_seq", nil
 }
 
 // CancelRun asks a run to end.

@@ -42,22 +42,32 @@ type Watcher struct {
 // errEnded ends a watch: the run's last event was sent.
 var errEnded = errors.New("the run has ended")
 
+// AheadError says that somebody wants to go on after an event that the run never
+// had. They have mixed up two runs, and what they hold is not this one's.
+type AheadError struct{ LastSeq int }
+
+func (e *AheadError) Error() string {
+	return fmt.Sprintf("watch: the run has %d events by now", e.LastSeq)
+}
+
 // Watch sends the events of a run after a sequence number, until the run has
 // ended. It sends something at once: a ping when there is nothing else. An error
-// of send ends the watch.
+// of send ends the watch, and a number beyond the log is an *AheadError.
 func (w *Watcher) Watch(ctx context.Context, userID, runID string, after int, send func(*pb.RunEvent) error) error {
 	r, err := w.Runs.Get(ctx, userID, runID)
 	if err != nil {
 		return err
 	}
-	if after >= r.LastSeq {
-		if err := send(&pb.RunEvent{Event: &pb.RunEvent_Ping{Ping: &pb.Ping{LastSeq: int32(min(after, r.LastSeq))}}}); err != nil {
+	if after > r.LastSeq {
+		return &AheadError{LastSeq: r.LastSeq}
+	}
+	if after == r.LastSeq {
+		if err := send(&pb.RunEvent{Event: &pb.RunEvent_Ping{Ping: &pb.Ping{LastSeq: int32(after)}}}); err != nil {
 			return err
 		}
 		if r.Ended() {
 			return nil
 		}
-		after = r.LastSeq // a number that the log has not reached is not waited for
 	}
 	return w.Follow(ctx, userID, runID, after, send)
 }

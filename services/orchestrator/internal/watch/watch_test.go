@@ -180,7 +180,6 @@ func TestAWatchBeginsWhereItIsToldTo(t *testing.T) {
 		{"from the beginning", 0, []string{"1 run_started", "2 notice", "3 notice", "message", "4 notice"}},
 		{"from the middle", 2, []string{"3 notice", "message", "4 notice"}},
 		{"from the end", 3, []string{"ping", "message", "4 notice"}},
-		{"from beyond the end", 99, []string{"ping", "message", "4 notice"}},
 	} {
 		for _, where := range []string{"in the owner", "in SQL"} {
 			t.Run(tc.name+" "+where, func(t *testing.T) {
@@ -210,11 +209,24 @@ func TestAnEndedRunIsReplayedAndTheStreamEnds(t *testing.T) {
 	s := w.watch(0)
 	s.want("1 run_started", "2 message", "3 usage", "4 done")
 	s.ends(nil)
-	for _, after := range []int{4, 1000} {
-		s = w.watch(after)
-		s.want("ping")
-		s.ends(nil)
+	s = w.watch(4)
+	s.want("ping")
+	s.ends(nil)
+}
+
+func TestAnEventThatTheRunNeverHadIsNotGoneOnFrom(t *testing.T) {
+	w := newWorld(t, false)
+	ahead := func(after, last int) {
+		t.Helper()
+		err := w.Watch(t.Context(), "ann", w.id(), after, func(e *pb.RunEvent) error { return fmt.Errorf("got %s", tell(e)) })
+		if e, ok := errors.AsType[*AheadError](err); !ok || e.LastSeq != last {
+			t.Errorf("after %d: %v, want the last event to be %d", after, err, last)
+		}
 	}
+	ahead(2, 1) // the run lives
+	ahead(1<<30, 1)
+	w.end()
+	ahead(3, 2)
 }
 
 func TestALongLogIsReadInPages(t *testing.T) {
