@@ -34,6 +34,7 @@ func (c *cli) rootCommand() *cobra.Command {
 		c.modelsCommand(),
 		c.usageCommand(),
 		c.configCommand(),
+		c.doctorCommand(),
 		c.inspectCommand(),
 		c.versionCommand(),
 	)

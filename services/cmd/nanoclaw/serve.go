@@ -39,13 +39,10 @@ once.`,
 			return c.serve(cfg, targets, noToken)
 		},
 	}
-	s.addSettings(cmd,
-		settingFlag{"http-addr", "http.addr", "HOST:PORT of the web app and the REST interface (default 127.0.0.1:3000)"},
-		settingFlag{"grpc-addr", "grpc.addr", "HOST:PORT of gRPC (default 127.0.0.1:3001)"},
-		settingFlag{"admin-addr", "admin.addr", "HOST:PORT of metrics, profiles and reflection (default 127.0.0.1:3002)"},
-		settingFlag{"log-level", "log.level", "debug, info, warn or error"},
-		settingFlag{"log-format", "log.format", "text or json"},
-	)
+	s.addSettings(cmd, slices.Concat(listenFlags, []settingFlag{
+		{"log-level", "log.level", "debug, info, warn or error"},
+		{"log-format", "log.format", "text or json"},
+	})...)
 	cmd.Flags().BoolVar(&noToken, "no-token", false, "let everybody at this machine in without a token (loopback addresses only)")
 	return cmd
 }

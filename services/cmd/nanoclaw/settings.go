@@ -34,29 +34,45 @@ func (s *settings) addSettings(cmd *cobra.Command, more ...settingFlag) {
 // settingFlag is a flag that sets a configuration key.
 type settingFlag struct{ name, key, help string }
 
+// listenFlags are where a server listens.
+var listenFlags = []settingFlag{
+	{"http-addr", "http.addr", "HOST:PORT of the web app and the REST interface (default 127.0.0.1:3000)"},
+	{"grpc-addr", "grpc.addr", "HOST:PORT of gRPC (default 127.0.0.1:3001)"},
+	{"admin-addr", "admin.addr", "HOST:PORT of metrics, profiles and reflection (default 127.0.0.1:3002)"},
+}
+
+// configFile is the configuration file that is read; one that is not required may
+// be missing.
+func (c *cli) configFile(s *settings) (file string, required bool) {
+	if s.file != "" {
+		return s.file, true
+	}
+	if file = c.getenv("NANOCLAW_CONFIG"); file != "" {
+		return file, true
+	}
+	return defaultConfigFile, false
+}
+
 // load reads the configuration that is in force for a command. Warnings are
 // said at once. origins may be nil.
 func (c *cli) load(cmd *cobra.Command, s *settings, origins map[string]string) (suite.Config, error) {
-	file, required := s.file, true
-	if file == "" {
-		file = c.getenv("NANOCLAW_CONFIG")
+	cfg, warnings, err := c.read(cmd, s, origins)
+	for _, w := range warnings {
+		c.note("warning: %s", w)
 	}
-	if file == "" {
-		file, required = defaultConfigFile, false
-	}
+	return cfg, err
+}
+
+// read is load for who says the warnings.
+func (c *cli) read(cmd *cobra.Command, s *settings, origins map[string]string) (suite.Config, []string, error) {
 	flags := map[string]any{}
 	for name, key := range s.keys {
 		if f := cmd.Flags().Lookup(name); f.Changed {
 			flags[key] = f.Value.String()
 		}
 	}
-	cfg, warnings, err := suite.Load(suite.LoadOptions{
-		File: file, FileRequired: required, Env: c.env, Flags: flags, Origins: origins,
-	})
-	for _, w := range warnings {
-		c.note("warning: %s", w)
-	}
-	return cfg, err
+	file, required := c.configFile(s)
+	return suite.Load(suite.LoadOptions{File: file, FileRequired: required, Env: c.env, Flags: flags, Origins: origins})
 }
 
 // getenv is the last value of a variable, empty when it is not set.

@@ -10,7 +10,6 @@ import (
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/blob"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/cache"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/config"
-	"github.com/nanoclaw/nanoclaw/services/internal/platform/rpc"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/store"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/telemetry"
 	"github.com/nanoclaw/nanoclaw/services/orchestrator"
@@ -91,10 +90,6 @@ type TLSConfig struct {
 	// CAFile is who vouches for the servers that are called; empty: the
 	// system's authorities.
 	CAFile string `config:"ca_file"`
-}
-
-func (c TLSConfig) rpc() rpc.TLSConfig {
-	return rpc.TLSConfig{CertFile: c.CertFile, KeyFile: c.KeyFile, ClientCAFile: c.ClientCAFile, CAFile: c.CAFile}
 }
 
 // StorageConfig is where records are.
@@ -189,7 +184,7 @@ func Load(o LoadOptions) (cfg Config, warnings []string, err error) {
 	warnings, err = config.Load(&cfg, config.Sources{
 		File: o.File, FileRequired: o.FileRequired, Env: o.Env, EnvPrefix: config.DefaultEnvPrefix,
 		EnvAliases: map[string]string{"WEB_SEARCH_ADAPTER": "search.adapter"},
-		EnvIgnore:  []string{"NANOCLAW_CONFIG", "NANOCLAW_TOKEN", "NANOCLAW_SERVER", "NANOCLAW_TEST_SEED", "NANOCLAW_TEST_FULL"},
+		EnvIgnore:  []string{"NANOCLAW_CONFIG", "NANOCLAW_TOKEN", "NANOCLAW_SERVER", "NANOCLAW_TEST_SEED", "NANOCLAW_TEST_FULL", "NANOCLAW_TEST_REDIS_URL", "NANOCLAW_TEST_MYSQL_DSN", "NANOCLAW_TEST_S3_GATEWAY"},
 		Flags:      o.Flags, Origins: o.Origins,
 	})
 	if err != nil {

@@ -4,7 +4,6 @@ import (
 	"crypto/ed25519"
 	"fmt"
 	"os"
-	"path/filepath"
 
 	"google.golang.org/grpc"
 
@@ -12,10 +11,7 @@ import (
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/rpc"
 )
 
-const (
-	identityKeyFile = "identity.key"
-	dataFolderMode  = 0o700
-)
+const dataFolderMode = 0o700
 
 // loadKey reads the key by which the processes of the deployment know each
 // other.
@@ -26,7 +22,7 @@ func (s *Suite) loadKey() (ed25519.PrivateKey, error) {
 	if err := os.MkdirAll(s.cfg.DataDir, dataFolderMode); err != nil {
 		return nil, fmt.Errorf("create data folder %s: %w", s.cfg.DataDir, err)
 	}
-	key, _, err := auth.LoadOrCreateKey(filepath.Join(s.cfg.DataDir, identityKeyFile))
+	key, _, err := auth.LoadOrCreateKey(s.cfg.IdentityKeyFile())
 	return key, err
 }
 
@@ -36,7 +32,7 @@ func (s *Suite) dial(from, to, address string) (*grpc.ClientConn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return rpc.Dial(address, rpc.DialConfig{Signer: signer, Audience: to, TLS: s.cfg.TLS.rpc(), Logger: s.log})
+	return rpc.Dial(address, rpc.DialConfig{Signer: signer, Audience: to, TLS: s.cfg.TLS.RPC(), Logger: s.log})
 }
 
 // reach is the connection from one service to another, wherever that is.

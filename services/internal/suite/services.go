@@ -1,11 +1,9 @@
 package suite
 
 import (
-	"cmp"
 	"context"
 	"crypto/ed25519"
 	"errors"
-	"path/filepath"
 	"time"
 
 	"google.golang.org/grpc"
@@ -90,11 +88,16 @@ func (s *Suite) limiter(ctx context.Context) (ratelimit.Limiter, error) {
 }
 
 func (s *Suite) newOrchestrator(ctx context.Context, providers []orchestrator.Provider) (service, error) {
-	blobs, err := blob.Open(ctx, cmp.Or(s.cfg.Blobs.URL, filepath.Join(s.cfg.DataDir, "blobs")))
+	blobs, err := blob.Open(ctx, s.cfg.BlobLocation())
 	if err != nil {
 		return nil, err
 	}
 	s.closing(blobs.Close)
+	if s.cfg.Blobs.Shared() { // a folder says at once what is wrong with it
+		if err := blob.Check(ctx, blobs); err != nil {
+			return nil, err
+		}
+	}
 	for _, name := range needs[TargetOrchestrator] {
 		if s.local[name] {
 			continue
@@ -128,7 +131,7 @@ func (s *Suite) dialStranger(name, address string) (*grpc.ClientConn, error) {
 // mainServer makes the server of all contracts.
 func (s *Suite) mainServer(targets []string, services []service) (err error) {
 	cfg := rpc.DefaultServerConfig()
-	cfg.Logger, cfg.TLS, cfg.Explain = s.log, s.cfg.TLS.rpc(), storageTrouble
+	cfg.Logger, cfg.TLS, cfg.Explain = s.log, s.cfg.TLS.RPC(), storageTrouble
 	if s.key != nil {
 		if cfg.Verifier, err = auth.NewVerifier(s.key.Public().(ed25519.PublicKey), targets...); err != nil {
 			return err

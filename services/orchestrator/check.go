@@ -1,0 +1,30 @@
+package orchestrator
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/store"
+	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/provider"
+)
+
+// ModelAnswer is what the endpoint of a model says of its models.
+type ModelAnswer = provider.Catalogue
+
+// CheckModel asks the endpoint of a model whether it is there, takes the key and
+// has the model. Nothing is asked of the model itself. An error that may pass
+// by itself has the method Retryable, which says true.
+func CheckModel(ctx context.Context, m ModelConfig) (ModelAnswer, error) {
+	client, err := provider.New(provider.Config{Model: cmp.Or(m.Model, m.ID), APIURL: m.APIURL, APIKey: m.APIKey, Headers: m.Headers})
+	if err != nil {
+		return ModelAnswer{}, fmt.Errorf("model %s: %w", m.ID, err)
+	}
+	defer client.Close()
+	return client.Probe(ctx)
+}
+
+// CheckDatabase looks at the database that New would open, and changes nothing.
+func CheckDatabase(ctx context.Context, dataDir string, db store.Config) (store.Report, error) {
+	return store.Inspect(ctx, database(Deps{DataDir: dataDir, Database: db}))
+}
