@@ -16,11 +16,8 @@ const (
 	headerLastEventID    = "Last-Event-Id"
 )
 
-// Limits of those headers.
-const (
-	maxIdempotencyKey = 255
-	maxEventIDDigits  = 10
-)
+// maxEventIDDigits are those of the largest number of an event.
+const maxEventIDDigits = 10
 
 // api serves the routes of the contracts.
 func (g *Gateway) api(w http.ResponseWriter, r *http.Request) {
@@ -67,14 +64,15 @@ func withURL(r *http.Request, u *url.URL) *http.Request {
 }
 
 // checkHeaders refuses what the runtime would drop without a word: a key that is
-// not sent on would let a call run twice.
+// not sent on would let a call run twice. What else a key must be its service
+// says.
 func checkHeaders(h http.Header) (envelope.Problem, bool) {
 	bad := func(name, words string) (envelope.Problem, bool) {
 		return envelope.New(http.StatusBadRequest, body.ReasonInvalidArgument, "header %s %s", name, words).WithField(name, words), false
 	}
-	if keys, sent := h[headerIdempotencyKey]; sent {
-		if len(keys) != 1 || keys[0] == "" || len(keys[0]) > maxIdempotencyKey || strings.ContainsFunc(keys[0], notPrintable) {
-			return bad("Idempotency-Key", "must be one value of 1 to 255 printable ASCII characters")
+	for _, key := range h[headerIdempotencyKey] {
+		if strings.ContainsFunc(key, notPrintable) {
+			return bad("Idempotency-Key", "must be of printable ASCII characters")
 		}
 	}
 	if ids, sent := h[headerLastEventID]; sent {

@@ -55,10 +55,8 @@ func (g *Gateway) perRoute(next runtime.HandlerFunc) runtime.HandlerFunc {
 			envelope.FromError(rpcerr.InvalidArgument(name, "must be UTF-8")).Write(w, r)
 			return
 		}
-		if isBare(pattern) {
-			if b := body.Of(r); b != nil {
-				b.Lenient = true
-			}
+		if b := body.Of(r); b != nil {
+			b.Lenient, b.Path = isBare(pattern), params
 		}
 		if !g.streamed[r.Method+" "+pattern] {
 			r.Header.Del("Accept") // the runtime takes it for the name of a marshaler
@@ -135,6 +133,7 @@ func (g *Gateway) onError(ctx context.Context, _ *runtime.ServeMux, _ runtime.Ma
 		envelope.New(malformed.HTTPStatus, body.ReasonInvalidArgument, "the path is not valid: %s", malformed.Err).Write(w, r)
 		return
 	}
+	err = shapeParameter(err)
 	g.logFailure(ctx, err)
 	if s, ok := w.(*sse.Stream); ok {
 		s.Fail(err)

@@ -55,7 +55,7 @@ func TestWrongTypesAreNamedAndPlaced(t *testing.T) {
 		{"a number for text", `{"query":7}`, "query at line 1, column 10: must be a value of type string"},
 		{"text for a number", "{\n\"max_results\": \"x\"}", "max_results at line 2, column 16: must be a value of type int32"},
 		{"a number out of range", `{"max_results":3000000000}`, "max_results at line 1, column 16: must be a value of type int32"},
-		{"a field sent twice", `{"query":"a","query":"b"}`, `the request body does not fit at line 1, column 14: duplicate field "query"`},
+		{"a field sent twice", `{"query":"a","query":"b"}`, "query at line 1, column 14: is given twice"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			err := body.Decoder{In: strings.NewReader(tc.in)}.Decode(&searchv1.SearchRequest{})
@@ -154,4 +154,27 @@ func FuzzBody(f *testing.F) {
 			}
 		}
 	})
+}
+
+func TestABodyMayRepeatThePathButNotContradictIt(t *testing.T) {
+	for _, tc := range []struct {
+		name, in string
+		ok       bool
+	}{
+		{"it says nothing", `{"query":"a"}`, true},
+		{"it says the same", `{"query":"path"}`, true},
+		{"it is empty", `{"query":""}`, true},
+		{"it says something else", `{"query":"body"}`, false},
+		{"it says something else of another kind", `{"max_results":6}`, false},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			b := &body.Body{Reader: strings.NewReader(tc.in), Path: map[string]string{"query": "path", "max_results": "5", "stranger": "x"}}
+			if strings.Contains(tc.in, `"a"`) {
+				delete(b.Path, "query")
+			}
+			if err := (body.Decoder{In: b}).Decode(&searchv1.SearchRequest{}); (err == nil) != tc.ok {
+				t.Errorf("%v", err)
+			}
+		})
+	}
 }

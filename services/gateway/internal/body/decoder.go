@@ -64,6 +64,22 @@ func (d Decoder) decode(v any) error {
 	if err := (protojson.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(raw, msg); err != nil {
 		return shaped(err, desc)
 	}
+	if checked {
+		return contradiction(msg.ProtoReflect(), b.Path)
+	}
+	return nil
+}
+
+// contradiction is an error for a field that the path of the address has too,
+// with another value: which of the two is meant nobody can know.
+func contradiction(msg protoreflect.Message, path map[string]string) error {
+	for name, value := range path {
+		fd := msg.Descriptor().Fields().ByTextName(name)
+		if fd == nil || !msg.Has(fd) || msg.Get(fd).String() == value {
+			continue
+		}
+		return rpcerr.InvalidArgument(name, fmt.Sprintf("is %q in the body and %q in the address; leave it out of the body", msg.Get(fd).String(), value))
+	}
 	return nil
 }
 
@@ -71,6 +87,7 @@ func (d Decoder) decode(v any) error {
 // a space or a no-break space by chance.
 var (
 	protojsonPrefix = regexp.MustCompile(`^proto:[\s\x{00a0}]+(?:syntax error[\s\x{00a0}]+)?(?:\(line (\d+):(\d+)\): )?`)
+	fieldTwice      = regexp.MustCompile(`^duplicate field "?([^"\s]+)"?`)
 	valueOfField    = regexp.MustCompile(`^invalid value for (\S+) (?:type|field (\S+)):`)
 )
 
@@ -84,6 +101,9 @@ func shaped(err error, desc protoreflect.MessageDescriptor) error {
 		if m[1] != "" {
 			where = fmt.Sprintf(" at line %s, column %s", m[1], m[2])
 		}
+	}
+	if m := fieldTwice.FindStringSubmatch(text); m != nil {
+		return rpcerr.New(codes.InvalidArgument, ReasonInvalidArgument, "%s%s: is given twice", m[1], where).WithField(m[1], "is given twice")
 	}
 	m := valueOfField.FindStringSubmatch(text)
 	if m == nil || m[2] == "" {

@@ -36,6 +36,9 @@ type Body struct {
 	io.Reader
 	// Lenient ignores unknown fields instead of refusing them.
 	Lenient bool
+	// Path are the parameters that the address of the request holds. The body may
+	// say the same, but nothing else.
+	Path map[string]string
 
 	bytes []byte
 	err   error
