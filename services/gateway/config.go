@@ -35,7 +35,8 @@ type Config struct {
 	// PingInterval is the silence of a stream after which a ping is sent.
 	PingInterval time.Duration
 	// EventWriteTimeout is how long the reader of a stream may take to make room
-	// for one event.
+	// for one event: after half of it the stream ends with a bye, after all of it
+	// the connection is cut.
 	EventWriteTimeout time.Duration
 	// WebDir serves the web app from this folder instead of the one built in.
 	WebDir string

@@ -420,7 +420,7 @@ func TestAReaderThatDoesNotReadIsCutOff(t *testing.T) {
 			}
 		}
 	}}
-	f := newFixture(t, b, func(c *gateway.Config, _ *gateway.Deps) { c.EventWriteTimeout = 50 * time.Millisecond })
+	f := newFixture(t, b, func(c *gateway.Config, _ *gateway.Deps) { c.EventWriteTimeout = 500 * time.Millisecond })
 	res := open(t, f.request(t, "GET", "/api/runs/r1/events", ""))
 	<-ended // although nobody reads
 	if _, err := io.Copy(io.Discard, res.Body); err == nil {

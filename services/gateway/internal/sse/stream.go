@@ -18,8 +18,10 @@ import (
 type Options struct {
 	// Ping is the silence after which a ping is sent; 0: never.
 	Ping time.Duration
-	// WriteTimeout is how long a reader may take to make room for one event
-	// before it is cut off; 0: for ever.
+	// WriteTimeout is how long a reader may take to make room for one event; 0:
+	// for ever. One that needs more than half of it gets a bye, so that it goes on
+	// from what it has read. One that needs all of it is cut off, for a bye fits in
+	// no better than the event does.
 	WriteTimeout time.Duration
 	// Drain, when done, ends the stream with a bye; nil: never.
 	Drain context.Context
@@ -30,6 +32,7 @@ type Options struct {
 const (
 	byeDrain       = "drain"
 	byeUnavailable = "unavailable"
+	byeSlowReader  = "slow_reader"
 )
 
 // Stream is the ResponseWriter of one event stream. Writes are held back until
@@ -103,10 +106,13 @@ func (s *Stream) FlushError() error {
 	if seq := frameSeq(s.buf.Bytes()); seq > 0 {
 		s.lastSeq = seq
 	}
-	s.send(s.buf.Bytes())
+	slow := s.send(s.buf.Bytes())
 	s.buf.Reset()
-	if s.draining {
+	switch {
+	case s.draining:
 		s.bye(byeDrain)
+	case slow:
+		s.bye(byeSlowReader)
 	}
 	return nil
 }
@@ -162,9 +168,12 @@ func (s *Stream) drain() {
 func (s *Stream) pingNow() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.sendEvent("ping", struct {
+	slow := s.sendEvent("ping", struct {
 		LastSeq int64 `json:"last_seq"`
 	}{s.lastSeq})
+	if slow {
+		s.bye(byeSlowReader)
+	}
 }
 
 // bye ends the stream, not the run. The lock is held.
@@ -177,20 +186,20 @@ func (s *Stream) bye(reason string) {
 	s.cancel()
 }
 
-func (s *Stream) sendEvent(name string, data any) {
+func (s *Stream) sendEvent(name string, data any) (slow bool) {
 	raw, err := json.Marshal(data)
 	if err != nil {
-		return // plain structs of strings and numbers: cannot fail
+		return false // plain structs of strings and numbers: cannot fail
 	}
-	if event, err := frame(0, name, raw); err == nil {
-		s.send(event)
-	}
+	event, err := frame(0, name, raw)
+	return err == nil && s.send(event)
 }
 
-// send writes one whole event and flushes it. The lock is held.
-func (s *Stream) send(event []byte) {
+// send writes one whole event and flushes it, and answers whether the reader was
+// slow to make room for it. The lock is held.
+func (s *Stream) send(event []byte) (slow bool) {
 	if s.ended {
-		return
+		return false
 	}
 	if !s.started {
 		s.started = true
@@ -199,10 +208,8 @@ func (s *Stream) send(event []byte) {
 		h.Set("Cache-Control", "no-store")
 		h.Set("X-Accel-Buffering", "no") // nginx would hold events back
 	}
-	if s.opts.WriteTimeout > 0 {
-		// Not every writer has deadlines; without one the kernel's apply.
-		_ = s.rc.SetWriteDeadline(time.Now().Add(s.opts.WriteTimeout))
-	}
+	s.limitWrites()
+	begun := time.Now()
 	_, err := s.w.Write(event)
 	if err == nil {
 		err = s.rc.Flush()
@@ -210,9 +217,18 @@ func (s *Stream) send(event []byte) {
 	if err != nil {
 		s.ended = true
 		s.cancel()
-		return
+		return false
 	}
 	s.armPing()
+	return s.opts.WriteTimeout > 0 && time.Since(begun) > s.opts.WriteTimeout/2
+}
+
+// limitWrites bounds what is written from now on. Not every writer has
+// deadlines; without one the kernel's apply.
+func (s *Stream) limitWrites() {
+	if s.opts.WriteTimeout > 0 {
+		_ = s.rc.SetWriteDeadline(time.Now().Add(s.opts.WriteTimeout))
+	}
 }
 
 func (s *Stream) armPing() {
@@ -236,7 +252,7 @@ func (s *Stream) close() {
 	if s.ping != nil {
 		s.ping.Stop()
 	}
-	if s.opts.WriteTimeout > 0 {
-		_ = s.rc.SetWriteDeadline(time.Time{}) // the connection may serve another request
-	}
+	// What is left to write is the end of the answer. When that is out, net/http
+	// lifts the limit for the next request of the connection.
+	s.limitWrites()
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -129,6 +130,72 @@ func TestAWriteThatFailsEndsTheCall(t *testing.T) {
 			t.Error("the call goes on although nobody reads")
 		}
 	})
+}
+
+// slowWriter makes room for each write after a time, unless its deadline comes
+// first.
+type slowWriter struct {
+	*httptest.ResponseRecorder
+	room     time.Duration
+	deadline time.Time
+}
+
+func (w *slowWriter) SetWriteDeadline(at time.Time) error { w.deadline = at; return nil }
+
+func (w *slowWriter) Write(p []byte) (int, error) {
+	if left := time.Until(w.deadline); left < w.room {
+		time.Sleep(left)
+		return 0, os.ErrDeadlineExceeded
+	}
+	time.Sleep(w.room)
+	return w.ResponseRecorder.Write(p)
+}
+
+func TestASlowReaderIsToldToComeBack(t *testing.T) {
+	const (
+		first = "id: 1\nevent: a\ndata: {}\n\n"
+		ping  = "event: ping\ndata: {\"last_seq\":1}\n\n"
+		bye   = "event: bye\ndata: {\"reason\":\"slow_reader\",\"resume\":true}\n\n"
+	)
+	for _, tc := range []struct {
+		name       string
+		room       time.Duration // after the first event
+		ping, want string
+		ended      bool
+	}{
+		{"one that is quick enough", 15 * time.Second, "", first + first + first, false},
+		{"one that is slow", 15*time.Second + 1, "", first + first + bye, true},
+		{"one that is slow with a ping", 20 * time.Second, "now", first + ping + bye, true},
+		{"one that reads no more is cut off", 30*time.Second + 1, "", first, true},
+		{"also by a ping", 31 * time.Second, "now", first, true},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := &slowWriter{ResponseRecorder: httptest.NewRecorder()}
+				opts := sse.Options{WriteTimeout: 30 * time.Second, Ping: time.Hour}
+				begun := time.Now()
+				sse.Serve(w, httptest.NewRequestWithContext(t.Context(), "GET", "/", nil), opts, func(rw http.ResponseWriter, r *http.Request) {
+					event(rw, first)
+					w.room = tc.room
+					if tc.ping != "" {
+						time.Sleep(time.Hour + 2*time.Minute)
+					} else {
+						event(rw, first)
+						event(rw, first)
+					}
+					if ended := r.Context().Err() != nil; ended != tc.ended {
+						t.Errorf("the call has ended: %v, want %v", ended, tc.ended)
+					}
+				})
+				if got := w.Body.String(); got != tc.want {
+					t.Errorf("stream =\n%s", got)
+				}
+				if left := time.Until(w.deadline); left != 30*time.Second {
+					t.Errorf("%s after the beginning the end of the answer has %s, want 30s", time.Since(begun), left)
+				}
+			})
+		})
+	}
 }
 
 func TestEventsOfManyWritersStayWhole(t *testing.T) {
