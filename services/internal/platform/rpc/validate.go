@@ -120,8 +120,14 @@ func invalidArgument(invalid *protovalidate.ValidationError) error {
 	return e
 }
 
+// describe gives the field at fault and the rule it breaks. A rule over several
+// fields belongs to the message; by our convention its id is "<field>.<rule>" and
+// names the one to change.
 func describe(v *protovalidate.Violation) (path, description string) {
 	path = protovalidate.FieldPathString(v.Proto.GetField())
+	if path == "" {
+		path, _, _ = strings.Cut(v.Proto.GetRuleId(), ".")
+	}
 	description = v.Proto.GetMessage()
 	if description == "" {
 		description = "breaks the rule " + v.Proto.GetRuleId()

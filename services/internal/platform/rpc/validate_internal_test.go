@@ -14,17 +14,27 @@ import (
 	"buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
 
 	orchestratorv1 "github.com/nanoclaw/nanoclaw/gen/go/nanoclaw/orchestrator/v1"
+	searchv1 "github.com/nanoclaw/nanoclaw/gen/go/nanoclaw/search/v1"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/rpcerr"
 )
 
-func TestRuleOfTheWholeMessageIsSaidInItsOwnWords(t *testing.T) {
+func TestRuleOfTheWholeMessageNamesTheFieldToChange(t *testing.T) {
 	v, err := newRequestValidator()
 	if err != nil {
 		t.Fatal(err)
 	}
 	err = v.check(&orchestratorv1.InvokeToolRequest{Name: "x", Arguments: &structpb.Struct{}, ArgumentsJson: "{}"})
-	if got, want := rpcerr.From(err).Message(), "arguments and arguments_json exclude each other: send one of them"; got != want {
+	if got, want := rpcerr.From(err).Message(), "arguments_json: cannot be used together with arguments; send one of the two"; got != want {
 		t.Errorf("message = %q, want %q", got, want)
+	}
+	for _, m := range []protoreflect.ProtoMessage{&orchestratorv1.InvokeToolRequest{}, &searchv1.SearchRequest{}} {
+		rules := proto.GetExtension(m.ProtoReflect().Descriptor().Options(), validate.E_Message).(*validate.MessageRules)
+		for _, rule := range rules.GetCel() {
+			name, _, _ := strings.Cut(rule.GetId(), ".")
+			if m.ProtoReflect().Descriptor().Fields().ByTextName(name) == nil {
+				t.Errorf("rule %s of %s does not begin with a field", rule.GetId(), m.ProtoReflect().Descriptor().FullName())
+			}
+		}
 	}
 	if err := v.check("not a message"); err != nil {
 		t.Errorf("what is no protobuf message has no rules: %v", err)

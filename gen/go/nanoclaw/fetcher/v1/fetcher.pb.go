@@ -644,11 +644,11 @@ var File_nanoclaw_fetcher_v1_fetcher_proto protoreflect.FileDescriptor
 
 const file_nanoclaw_fetcher_v1_fetcher_proto_rawDesc = "" +
 	"\n" +
-	"!nanoclaw/fetcher/v1/fetcher.proto\x12\x13nanoclaw.fetcher.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a!nanoclaw/options/v1/options.proto\"\xd7\x01\n" +
+	"!nanoclaw/fetcher/v1/fetcher.proto\x12\x13nanoclaw.fetcher.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a!nanoclaw/options/v1/options.proto\"\xd8\x01\n" +
 	"\fFetchRequest\x12\x1c\n" +
 	"\x03url\x18\x01 \x01(\tB\n" +
-	"\xbaH\ar\x05\x10\x01\x18\x80@R\x03url\x12K\n" +
-	"\fextract_type\x18\x02 \x01(\tB(\xbaH%r#R\x00R\x04textR\x05linksR\x06imagesR\n" +
+	"\xbaH\ar\x05\x10\x01\x18\x80@R\x03url\x12L\n" +
+	"\fextract_type\x18\x02 \x01(\tB)\xbaH&\xd8\x01\x01r!R\x04textR\x05linksR\x06imagesR\n" +
 	"structuredR\vextractType\x12\x1f\n" +
 	"\x06offset\x18\x03 \x01(\x05B\a\xbaH\x04\x1a\x02(\x00R\x06offset\x12-\n" +
 	"\tmax_chars\x18\x04 \x01(\x05B\v\xbaH\b\x1a\x06\x18\xc0\x84=(dH\x00R\bmaxChars\x88\x01\x01B\f\n" +

@@ -122,8 +122,9 @@ type WatchRunRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Id of the run.
 	RunId string `protobuf:"bytes,1,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
-	// Only events after this sequence number; 0 for all. The header
-	// Last-Event-ID says the same over HTTP and wins.
+	// Only events after this sequence number, which must be that of an event of
+	// this run; 0 for all. The header Last-Event-ID says the same over HTTP and
+	// wins.
 	AfterSeq      int32 `protobuf:"varint,2,opt,name=after_seq,json=afterSeq,proto3" json:"after_seq,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

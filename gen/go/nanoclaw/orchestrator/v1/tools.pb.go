@@ -377,13 +377,13 @@ const file_nanoclaw_orchestrator_v1_tools_proto_rawDesc = "" +
 	"\aenabled\x18\b \x01(\bR\aenabled\x12\x12\n" +
 	"\x04asks\x18\t \x01(\bR\x04asks\x12\x18\n" +
 	"\aversion\x18\n" +
-	" \x01(\tR\aversion\"\x87\x03\n" +
+	" \x01(\tR\aversion\"\x8c\x03\n" +
 	"\x11InvokeToolRequest\x120\n" +
 	"\x04name\x18\x01 \x01(\tB\x1c\xbaH\x19r\x172\x15^[a-zA-Z0-9_-]{1,64}$R\x04name\x125\n" +
 	"\targuments\x18\x02 \x01(\v2\x17.google.protobuf.StructR\targuments\x120\n" +
 	"\x0earguments_json\x18\x03 \x01(\tB\t\xbaH\x06r\x04(\x80\x80@R\rargumentsJson\x12H\n" +
-	"\x13confirm_args_sha256\x18\x04 \x01(\tB\x18\xbaH\x15r\x132\x11^([0-9a-f]{64})?$R\x11confirmArgsSha256:\x8c\x01\xbaH\x88\x01\x1a\x85\x01\n" +
-	"\rarguments.one\x12Aarguments and arguments_json exclude each other: send one of them\x1a1!has(this.arguments) || this.arguments_json == ''\"R\n" +
+	"\x13confirm_args_sha256\x18\x04 \x01(\tB\x18\xbaH\x15r\x132\x11^([0-9a-f]{64})?$R\x11confirmArgsSha256:\x91\x01\xbaH\x8d\x01\x1a\x8a\x01\n" +
+	"\x18arguments_json.exclusive\x12;cannot be used together with arguments; send one of the two\x1a1!has(this.arguments) || this.arguments_json == ''\"R\n" +
 	"\x12InvokeToolResponse\x12<\n" +
 	"\x06result\x18\x01 \x01(\v2$.nanoclaw.orchestrator.v1.ToolResultR\x06result2\xb9\x02\n" +
 	"\vToolService\x12\x85\x01\n" +

@@ -378,7 +378,7 @@ var File_nanoclaw_search_v1_search_proto protoreflect.FileDescriptor
 
 const file_nanoclaw_search_v1_search_proto_rawDesc = "" +
 	"\n" +
-	"\x1fnanoclaw/search/v1/search.proto\x12\x12nanoclaw.search.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a!nanoclaw/options/v1/options.proto\"\xa8\x03\n" +
+	"\x1fnanoclaw/search/v1/search.proto\x12\x12nanoclaw.search.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a!nanoclaw/options/v1/options.proto\"\xa9\x03\n" +
 	"\rSearchRequest\x12 \n" +
 	"\x05query\x18\x01 \x01(\tB\n" +
 	"\xbaH\ar\x05\x10\x02\x18\x90\x03R\x05query\x12/\n" +
@@ -387,8 +387,8 @@ const file_nanoclaw_search_v1_search_proto_rawDesc = "" +
 	"maxResults\x88\x01\x01\x121\n" +
 	"\x0fallowed_domains\x18\x03 \x03(\tB\b\xbaH\x05\x92\x01\x02\x102R\x0eallowedDomains\x121\n" +
 	"\x0fblocked_domains\x18\x04 \x03(\tB\b\xbaH\x05\x92\x01\x02\x102R\x0eblockedDomains\x12#\n" +
-	"\bprovider\x18\x05 \x01(\tB\a\xbaH\x04r\x02\x18@R\bprovider:\xa8\x01\xbaH\xa4\x01\x1a\xa1\x01\n" +
-	"\x11domains.exclusive\x12Hallowed_domains and blocked_domains exclude each other: send one of them\x1aBsize(this.allowed_domains) == 0 || size(this.blocked_domains) == 0B\x0e\n" +
+	"\bprovider\x18\x05 \x01(\tB\a\xbaH\x04r\x02\x18@R\bprovider:\xa9\x01\xbaH\xa5\x01\x1a\xa2\x01\n" +
+	"\x19blocked_domains.exclusive\x12Acannot be used together with allowed_domains; send one of the two\x1aBsize(this.allowed_domains) == 0 || size(this.blocked_domains) == 0B\x0e\n" +
 	"\f_max_results\"\x83\x02\n" +
 	"\x0eSearchResponse\x12:\n" +
 	"\aresults\x18\x01 \x03(\v2 .nanoclaw.search.v1.SearchResultR\aresults\x12\x18\n" +

@@ -820,7 +820,7 @@ var File_nanoclaw_tool_v1_tool_proto protoreflect.FileDescriptor
 
 const file_nanoclaw_tool_v1_tool_proto_rawDesc = "" +
 	"\n" +
-	"\x1bnanoclaw/tool/v1/tool.proto\x12\x10nanoclaw.tool.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a!nanoclaw/options/v1/options.proto\"\xcf\x04\n" +
+	"\x1bnanoclaw/tool/v1/tool.proto\x12\x10nanoclaw.tool.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a!nanoclaw/options/v1/options.proto\"\xd0\x04\n" +
 	"\x04Tool\x120\n" +
 	"\x04name\x18\x01 \x01(\tB\x1c\xbaH\x19r\x172\x15^[a-zA-Z0-9_-]{1,64}$R\x04name\x12\x14\n" +
 	"\x05title\x18\x02 \x01(\tR\x05title\x12,\n" +
@@ -833,9 +833,9 @@ const file_nanoclaw_tool_v1_tool_proto_rawDesc = "" +
 	"\x06effect\x18\x06 \x01(\tB%\xbaH\"r R\x04pureR\x05keyedR\tqueryableR\x06opaqueR\x06effect\x124\n" +
 	"\x04sink\x18\a \x01(\tB \xbaH\x1dr\x1bR\x04readR\x06egressR\x05writeR\x04execR\x04sink\x12\x18\n" +
 	"\apolling\x18\b \x01(\bR\apolling\x12)\n" +
-	"\x10output_untrusted\x18\t \x01(\bR\x0foutputUntrusted\x12B\n" +
+	"\x10output_untrusted\x18\t \x01(\bR\x0foutputUntrusted\x12C\n" +
 	"\vresult_kind\x18\n" +
-	" \x01(\tB!\xbaH\x1er\x1cR\x00R\x03logR\bdocumentR\x03webR\x04dataR\n" +
+	" \x01(\tB\"\xbaH\x1f\xd8\x01\x01r\x1aR\x03logR\bdocumentR\x03webR\x04dataR\n" +
 	"resultKind\x12B\n" +
 	"\x0fdefault_timeout\x18\v \x01(\v2\x19.google.protobuf.DurationR\x0edefaultTimeout\x12\x18\n" +
 	"\aversion\x18\f \x01(\tR\aversion\"\x12\n" +

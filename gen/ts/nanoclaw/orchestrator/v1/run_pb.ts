@@ -73,8 +73,9 @@ export type WatchRunRequest = Message<"nanoclaw.orchestrator.v1.WatchRunRequest"
   runId: string;
 
   /**
-   * Only events after this sequence number; 0 for all. The header
-   * Last-Event-ID says the same over HTTP and wins.
+   * Only events after this sequence number, which must be that of an event of
+   * this run; 0 for all. The header Last-Event-ID says the same over HTTP and
+   * wins.
    *
    * @generated from field: int32 after_seq = 2;
    */
