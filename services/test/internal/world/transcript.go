@@ -29,7 +29,8 @@ type Transcript struct {
 	// Err is the first breach of the rules by the stream.
 	Err error
 
-	text map[textOf]string
+	text   map[textOf]string
+	logged map[int]string // names of the logged events
 }
 
 type textOf struct {
@@ -86,6 +87,10 @@ func (t *Transcript) number(e Event) {
 	}
 	t.LastID = id
 	t.IDs = append(t.IDs, id)
+	if t.logged == nil {
+		t.logged = map[int]string{}
+	}
+	t.logged[id] = e.Name
 }
 
 func (t *Transcript) write(e Event) {
@@ -106,6 +111,12 @@ func (t *Transcript) breach(format string, args ...any) {
 	if t.Err == nil {
 		t.Err = fmt.Errorf(format, args...)
 	}
+}
+
+// IsText reports whether the logged event with the id is the text of a round,
+// which readers who took it live are not sent again.
+func (t *Transcript) IsText(id int) bool {
+	return t.logged[id] == "thinking" || t.logged[id] == "message"
 }
 
 // Rounds is the text by round.
