@@ -14,7 +14,6 @@ import (
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/rpcerr"
 	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/engine"
 	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/prompt"
-	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/run"
 	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/schema"
 )
 
@@ -39,9 +38,9 @@ func wireConversation(c schema.Conversation, live *schema.Run, length int) *pb.C
 	return out
 }
 
-// wireMessage makes a message of the API. r and rounds are those of the run
-// that made an assistant message.
-func wireMessage(m schema.Message, r *schema.Run, rounds []prompt.Round) *pb.Message {
+// wireMessage makes a message of the API. r, rounds and used are those of the
+// run that made an assistant message.
+func wireMessage(m schema.Message, r *schema.Run, rounds []prompt.Round, used *pb.Usage) *pb.Message {
 	out := &pb.Message{
 		Id: m.ID, ConversationId: m.ConversationID, ParentId: m.ParentID, Role: m.Role, Content: m.Content,
 		CreatedAt: stamp(m.CreatedAt), Origins: m.Origins, RunId: m.RunID,
@@ -50,7 +49,7 @@ func wireMessage(m schema.Message, r *schema.Run, rounds []prompt.Round) *pb.Mes
 		return out
 	}
 	out.Model, out.Status, out.FinishReason, out.Error = r.Model, r.Status, r.FinishReason, wireError(*r)
-	out.Usage, out.Steps = wireUsage(rounds), steps(m, rounds)
+	out.Usage, out.Steps = used, steps(m, rounds)
 	return out
 }
 
@@ -82,14 +81,6 @@ func steps(m schema.Message, rounds []prompt.Round) []*pb.Step {
 	return out
 }
 
-func wireUsage(rounds []prompt.Round) *pb.Usage {
-	u := &pb.Usage{}
-	for _, r := range rounds {
-		run.AddUsage(u, r.Call)
-	}
-	return u
-}
-
 func wireError(r schema.Run) *pb.RunError {
 	if r.ErrorReason == "" {
 		return nil
@@ -99,10 +90,10 @@ func wireError(r schema.Run) *pb.RunError {
 	}
 }
 
-func wireRun(r schema.Run, rounds []prompt.Round) *pb.Run {
+func wireRun(r schema.Run, rounds []prompt.Round, used *pb.Usage) *pb.Run {
 	out := &pb.Run{
 		Id: r.ID, ConversationId: r.ConversationID, Status: r.Status, FinishReason: r.FinishReason, Error: wireError(r),
-		LastSeq: int32(r.LastSeq), Rounds: int32(r.Rounds), Model: r.Model, Usage: wireUsage(rounds), TraceId: r.TraceID,
+		LastSeq: int32(r.LastSeq), Rounds: int32(r.Rounds), Model: r.Model, Usage: used, TraceId: r.TraceID,
 		CreatedAt: stamp(r.CreatedAt), EndedAt: stamp(r.EndedAt), WaitingFor: waitingFor(r),
 	}
 	if r.Ended() {

@@ -92,9 +92,13 @@ func (s *Conversations) wireMessages(ctx context.Context, userID string, list []
 	if err != nil {
 		return nil, err
 	}
+	used, err := s.Runs.Used(ctx, ids...)
+	if err != nil {
+		return nil, err
+	}
 	out := make([]*pb.Message, len(list))
 	for i, m := range list {
-		out[i] = wireMessage(m, runs[m.RunID], rounds[m.RunID])
+		out[i] = wireMessage(m, runs[m.RunID], rounds[m.RunID], used[m.RunID])
 	}
 	return out, nil
 }

@@ -50,7 +50,11 @@ func (s *Runs) wire(ctx context.Context, r schema.Run) (*pb.Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	return wireRun(r, prompt.ByRun(calls, tools)[r.ID]), nil
+	used, err := s.Store.Used(ctx, r.ID)
+	if err != nil {
+		return nil, err
+	}
+	return wireRun(r, prompt.ByRun(calls, tools)[r.ID], used[r.ID]), nil
 }
 
 // WatchRun replays and follows a run.

@@ -12,6 +12,7 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	otelcodes "go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/trace"
+	"google.golang.org/protobuf/proto"
 
 	pb "github.com/nanoclaw/nanoclaw/gen/go/nanoclaw/orchestrator/v1"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/genai"
@@ -69,7 +70,7 @@ func (t *turn) ask(ctx context.Context, v verdict) error {
 		if err := t.Runs.FailCall(ctx, t.lease, mc, events...); err != nil {
 			return err
 		}
-		t.open = nil
+		t.open, t.usage = nil, usageWith(t.usage, mc)
 		if !again {
 			return err
 		}
@@ -250,8 +251,7 @@ func (t *turn) keep(ctx context.Context, mc schema.ModelCall, resp provider.Resp
 	if v.reason == "" && t.run.ToolsEnabled {
 		calls = t.plan(mc.Round, resp.Calls)
 	}
-	total := cloneUsage(t.usage)
-	run.AddUsage(total, mc)
+	total := usageWith(t.usage, mc)
 	var events []*pb.RunEvent
 	if mc.Reasoning != "" {
 		events = append(events, thinkingEvent(mc.Round, mc.Reasoning))
@@ -289,7 +289,12 @@ func used(mc *schema.ModelCall, resp provider.Response) {
 }
 
 func usageOf(c schema.ModelCall) *pb.Usage {
-	u := &pb.Usage{}
+	return usageWith(&pb.Usage{}, c)
+}
+
+// usageWith is a usage and that of one more model call.
+func usageWith(u *pb.Usage, c schema.ModelCall) *pb.Usage {
+	u = proto.Clone(u).(*pb.Usage)
 	run.AddUsage(u, c)
 	return u
 }

@@ -8,6 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"google.golang.org/protobuf/proto"
+
 	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/provider"
 	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/run"
 	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/schema"
@@ -67,12 +69,62 @@ func TestCancel(t *testing.T) {
 						t.Errorf("call %d (%s) is %s, want %s", i, c.Name, c.State, want)
 					}
 				}
-				if tc.name == "while the model writes" && w.count("usage_ledger", "input_tokens = 10") != 1 {
-					t.Error("what the cut call used was not booked")
+				if tc.name == "while the model writes" {
+					if w.count("usage_ledger", "input_tokens = 10") != 1 {
+						t.Error("what the cut call used was not booked")
+					}
+					events := w.events(r)
+					used := events[len(events)-1].GetDone().Usage
+					if used.ModelCalls != 1 || used.InputTokens != 10 || used.OutputTokens != 2 {
+						t.Errorf("usage told = %v", used)
+					}
+					if read, err := w.runs.Used(t.Context(), r.ID); err != nil || !proto.Equal(read[r.ID], used) {
+						t.Errorf("usage read later = %v, %v", read[r.ID], err)
+					}
 				}
 				w.script = []reply{say("Next.")}
 				if next := e.ended(e.ask(r.ConversationID)); outcome(next) != "completed stop" {
 					t.Errorf("the next run: %s", outcome(next))
+				}
+			})
+		})
+	}
+}
+
+func TestWhatARunUsedIsBookedAlsoWhenItIsGone(t *testing.T) {
+	for _, tc := range []struct {
+		name string
+		take func(t *testing.T, w *world, r schema.Run)
+	}{
+		{"because its conversation was deleted", func(t *testing.T, w *world, r schema.Run) {
+			if err := w.convs.Delete(t.Context(), "ann", r.ConversationID); err != nil {
+				t.Fatal(err)
+			}
+		}},
+		{"because somebody else has it", func(t *testing.T, w *world, r schema.Run) {
+			if _, err := w.runs.FreeAll(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if _, _, err := w.runs.Claim(t.Context(), r.ID, run.Owner{ID: "own_b"}, w.cfg.Limits); err != nil {
+				t.Fatal(err)
+			}
+		}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			in(t, func(t *testing.T) {
+				w := newWorld(t)
+				w.script = []reply{hang("So far ")}
+				e := w.engine("a")
+				r := e.ask("")
+				synctest.Wait()
+				tc.take(t, w, r)
+				time.Sleep(2 * run.RenewEvery) // the owner learns it at its next renewal
+				synctest.Wait()
+				if n := len(e.jobs()); n != 0 {
+					t.Errorf("%d runs go on", n)
+				}
+				if n := w.count("usage_ledger", "input_tokens = 10 AND output_tokens = 2"); n != 1 {
+					t.Errorf("%d model calls were booked, want 1", n)
 				}
 			})
 		})

@@ -46,7 +46,7 @@ type turn struct {
 	call    *schema.ModelCall  // begun with the run itself
 	open    *schema.ModelCall  // begun, and how it ended is not stored yet
 	origins taint.Set
-	usage   *pb.Usage // of the finished rounds
+	usage   *pb.Usage // of the model calls that ended, well or not
 	noticed bool      // that the history was cut
 	restart bool      // an owner that is gone had begun the next round
 }
@@ -122,6 +122,11 @@ func (t *turn) stopped(ctx context.Context, span trace.Span, err error) {
 	switch {
 	case errors.Is(cause, errLost), errors.Is(err, run.ErrFenced):
 		log.WarnContext(ctx, "run was given up: its lease is lost")
+		if t.open != nil {
+			if err := t.Runs.Book(ctx, *t.open); err != nil {
+				log.WarnContext(ctx, "what the last model call used was not booked", "error", err)
+			}
+		}
 		return
 	case errors.Is(cause, errReleased):
 		if err := t.Runs.Release(ctx, t.lease); err != nil {
@@ -141,6 +146,13 @@ func (t *turn) stopped(ctx context.Context, span trace.Span, err error) {
 		log.WarnContext(ctx, "run failed", "reason", failure.Reason, "error", err)
 		failure.TraceId = t.run.TraceID
 		err = t.finish(ctx, run.End{Status: schema.RunFailed, Error: failure})
+	}
+	if err != nil && !errors.Is(err, run.ErrFenced) && ctx.Err() == nil {
+		// The database is there, since a commit waits for one that is not, and
+		// refuses something of what it was given. Whoever took the run over would
+		// fare no better.
+		log.ErrorContext(ctx, "end of the run was not stored; it is ended without its text", "error", err)
+		err = t.finishBare(ctx)
 	}
 	if err != nil && !errors.Is(err, run.ErrFenced) {
 		// The lease lapses and the run is taken over.
@@ -183,10 +195,11 @@ func (t *turn) load(ctx context.Context) error {
 		}
 		t.rounds = prompt.ByRun(calls, tools)[t.run.ID]
 		t.restart = t.run.Rounds > len(t.rounds)
-	}
-	t.usage = &pb.Usage{}
-	for _, r := range t.rounds {
-		run.AddUsage(t.usage, r.Call)
+		used, err := t.Runs.Used(ctx, t.run.ID)
+		if err != nil {
+			return err
+		}
+		t.usage = used[t.run.ID]
 	}
 	return nil
 }
@@ -231,27 +244,57 @@ func (t *turn) answered(ctx context.Context, last schema.ModelCall) error {
 	return t.finish(ctx, end)
 }
 
-// finish stores the end of the run.
+// finish stores the end of the run. What was streamed of an unfinished round is
+// kept, as everybody saw it.
 func (t *turn) finish(ctx context.Context, end run.End) error {
 	round, thinking, text := t.live.Text()
-	end.Usage, end.Origins, end.Call = t.usage, t.origins, t.open
 	end.Content = text
+	if n := len(t.rounds); n > 0 && text == "" {
+		end.Content = t.rounds[n-1].Call.Text
+	}
+	var shown []*pb.RunEvent
+	if thinking != "" {
+		shown = append(shown, thinkingEvent(round, thinking))
+	}
+	if text != "" {
+		shown = append(shown, messageEvent(round, text))
+	}
+	end.Call = t.open
+	return t.storeEnd(ctx, end, shown)
+}
+
+// finishBare ends a run whose end could not be stored as it was: as failed, and
+// without anything that somebody else said. Readers drop what they saw of the
+// unfinished round.
+func (t *turn) finishBare(ctx context.Context) error {
+	end := run.End{Status: schema.RunFailed, Error: t.failure(nil)}
+	end.Error.TraceId = t.run.TraceID
+	var dropped []*pb.RunEvent
+	if round, thinking, text := t.live.Text(); thinking != "" || text != "" {
+		dropped = append(dropped, restarted(round))
+	}
+	if t.open != nil {
+		c := *t.open
+		c.Error, c.RequestID = "", ""
+		end.Call = &c
+	}
+	return t.storeEnd(ctx, end, dropped)
+}
+
+// storeEnd stores an end with what follows from the state of the run; text are
+// the events of the unfinished round.
+func (t *turn) storeEnd(ctx context.Context, end run.End, text []*pb.RunEvent) error {
+	end.Usage, end.Origins = t.usage, t.origins
+	if end.Call != nil {
+		end.Usage = usageWith(t.usage, *end.Call)
+	}
 	if n := len(t.rounds); n > 0 {
-		if text == "" {
-			end.Content = t.rounds[n-1].Call.Text
-		}
 		end.Events = append(end.Events, cutShort(t.rounds[n-1])...)
 	}
 	if t.restart {
 		end.Events = append(end.Events, restarted(len(t.rounds)+1))
 	}
-	// What was streamed of an unfinished round is kept, as everybody saw it.
-	if thinking != "" {
-		end.Events = append(end.Events, thinkingEvent(round, thinking))
-	}
-	if text != "" {
-		end.Events = append(end.Events, messageEvent(round, text))
-	}
+	end.Events = append(end.Events, text...)
 	events, err := t.Runs.Finish(ctx, t.lease, t.run, end)
 	if err != nil {
 		return err
@@ -272,7 +315,7 @@ func cutShort(r prompt.Round) []*pb.RunEvent {
 	for _, c := range r.Tools[first:] {
 		if !c.Terminal() {
 			c.State, c.Reason = c.Ending()
-			c.IsError = true
+			c.IsError, c.Result = true, "" // what it may have was not stored
 		}
 		out.Results = append(out.Results, WireResult(c))
 	}

@@ -4,8 +4,6 @@ import (
 	"errors"
 	"strings"
 
-	"google.golang.org/protobuf/proto"
-
 	pb "github.com/nanoclaw/nanoclaw/gen/go/nanoclaw/orchestrator/v1"
 	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/provider"
 )
@@ -72,5 +70,3 @@ func providerReason(k provider.Kind) (code int32, reason string) {
 	}
 	return 503, "MODEL_FAILED"
 }
-
-func cloneUsage(u *pb.Usage) *pb.Usage { return proto.Clone(u).(*pb.Usage) }

@@ -8,6 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"google.golang.org/protobuf/proto"
+
 	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/provider"
 	"github.com/nanoclaw/nanoclaw/services/toolkit"
 )
@@ -84,8 +86,11 @@ func TestWhatFailedCallsUsedIsBooked(t *testing.T) {
 			t.Errorf("%d model calls were booked, want 2", n)
 		}
 		usage := w.events(r)[len(w.events(r))-1].GetDone().Usage
-		if usage.ModelCalls != 1 || usage.InputTokens != 10 {
-			t.Errorf("usage of the run's rounds = %v", usage)
+		if usage.ModelCalls != 2 || usage.InputTokens != 20 || usage.OutputTokens != 4 {
+			t.Errorf("usage of the run = %v", usage)
+		}
+		if told, err := w.runs.Used(t.Context(), r.ID); err != nil || !proto.Equal(told[r.ID], usage) {
+			t.Errorf("usage read later = %v, %v; told at the end %v", told[r.ID], err, usage)
 		}
 	})
 }

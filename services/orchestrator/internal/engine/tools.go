@@ -34,7 +34,7 @@ func (t *turn) plan(round int, proposed []provider.Call) []schema.ToolCall {
 			ID: schema.NewID(schema.ToolCallPrefix), RunID: t.run.ID, ConversationID: t.run.ConversationID, UserID: t.run.UserID,
 			Round: round, Ordinal: i, ProviderCallID: clip(p.ID, 200), Name: clip(p.Name, 200),
 			Arguments: p.Arguments, Extra: string(p.Extra), ArgsCanonical: string(d.Canonical), ArgsSHA256: d.Hash,
-			State: schema.CallPlanned, CreatedAt: t.Now().UnixMilli(),
+			State: schema.CallPlanned, TraceID: t.run.TraceID, CreatedAt: t.Now().UnixMilli(),
 		}
 		if c.ArgsSHA256 == "" {
 			c.ArgsSHA256 = hexHash(p.Arguments)
@@ -96,7 +96,14 @@ func (t *turn) runTools(ctx context.Context, r *prompt.Round) error {
 			for logged < len(over) && over[logged] {
 				logged++
 			}
-			e.err = t.keepResult(ctx, r, &r.Tools[e.index], r.Tools[from:logged])
+			c := &r.Tools[e.index]
+			if e.err = t.keepResult(ctx, r, c, r.Tools[from:logged]); e.err != nil {
+				over[e.index], logged = false, from
+				c.State = schema.CallPlanned // as it is stored
+				if c.StartedAt > 0 {
+					c.State = schema.CallDispatching
+				}
+			}
 		}
 		if errors.Is(e.err, run.ErrFenced) {
 			e.err = errors.Join(errLost, e.err)

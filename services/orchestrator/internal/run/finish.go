@@ -134,27 +134,17 @@ func (s *Store) RequestCancel(ctx context.Context, userID, runID string, owner O
 
 // soFar is the text of the last finished round of a run, and what all used.
 func soFar(ctx context.Context, tx bun.IDB, runID string) (text string, usage *pb.Usage, err error) {
-	var calls []schema.ModelCall
-	err = tx.NewSelect().Model(&calls).Where("run_id = ? AND state = ?", runID, schema.ModelCallDone).Order("round").Scan(ctx)
+	var last []schema.ModelCall
+	err = tx.NewSelect().Model(&last).Column("text").Where("run_id = ? AND state = ?", runID, schema.ModelCallDone).
+		Order("round DESC").Limit(1).Scan(ctx)
 	if err != nil {
 		return "", nil, fmt.Errorf("read model calls: %w", err)
 	}
-	usage = &pb.Usage{}
-	for _, c := range calls {
+	for _, c := range last {
 		text = c.Text
-		AddUsage(usage, c)
 	}
-	return text, usage, nil
-}
-
-// AddUsage adds the tokens of a model call.
-func AddUsage(to *pb.Usage, c schema.ModelCall) {
-	to.InputTokens += int32(c.InputTokens)
-	to.OutputTokens += int32(c.OutputTokens)
-	to.CachedTokens += int32(c.CachedTokens)
-	to.ReasoningTokens += int32(c.ReasoningTokens)
-	to.ModelCalls++
-	to.Estimated = to.Estimated || c.UsageEstimated
+	all, err := used(ctx, tx, runID)
+	return text, all[runID], err
 }
 
 // cancelCalls ends the tool calls of a run that have no result.

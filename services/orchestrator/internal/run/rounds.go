@@ -60,7 +60,7 @@ func (s *Store) failCall(ctx context.Context, tx bun.IDB, mc schema.ModelCall) e
 	if err != nil {
 		return fmt.Errorf("end model call: %w", err)
 	}
-	if mc.InputTokens == 0 && mc.OutputTokens == 0 {
+	if unused(mc) {
 		return nil
 	}
 	return s.bookModel(ctx, tx, mc)
