@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/uptrace/bun"
@@ -16,6 +17,7 @@ type DB struct {
 	read   *bun.DB
 	write  *bun.DB
 	writes transactor
+	full   atomic.Bool
 
 	close    sync.Once
 	closeErr error
@@ -89,8 +91,19 @@ func (db *DB) Driver() string { return db.driver }
 // failed; after all of them nothing was written. Only after [ErrUnknownCommit]
 // it may have been.
 func (db *DB) Write(ctx context.Context, fn func(ctx context.Context, tx bun.IDB) error) error {
-	return db.writes.do(ctx, fn)
+	err := db.writes.do(ctx, fn)
+	switch {
+	case err == nil:
+		db.full.Store(false)
+	case errors.Is(err, ErrDiskFull):
+		db.full.Store(true)
+	}
+	return err
 }
+
+// Full says that a Write has failed with [ErrDiskFull], and none has succeeded
+// since. It is for those who wait for something that somebody else must write.
+func (db *DB) Full() bool { return db.full.Load() }
 
 // Read is for queries. It shows what has been committed, cannot write, and must
 // not be used inside a Write closure, which would not see its own changes.

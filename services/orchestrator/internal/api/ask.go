@@ -15,6 +15,7 @@ import (
 	pb "github.com/nanoclaw/nanoclaw/gen/go/nanoclaw/orchestrator/v1"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/auth"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/rpcerr"
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/store"
 	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/engine"
 	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/run"
 	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/schema"
@@ -42,6 +43,35 @@ func (s *Conversations) SendMessage(ctx context.Context, req *pb.SendMessageRequ
 // errParked ends waiting for a run that waits for a person itself.
 var errParked = errors.New("the run is parked")
 
+const (
+	// fullEvery is how often who waits for an answer looks whether it can be
+	// stored at all, and fullRetry when it is worth to ask again.
+	fullEvery = 500 * time.Millisecond
+	fullRetry = 30 * time.Second
+)
+
+// whileRoom is ctx, but ends with store.ErrDiskFull as its cause when nothing can
+// be stored: no run ends then. stop must be called.
+func (s *Conversations) whileRoom(ctx context.Context) (room context.Context, stop func()) {
+	room, cancel := context.WithCancelCause(ctx)
+	go func() {
+		tick := time.NewTicker(fullEvery)
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+				if s.Runs.DB.Full() {
+					cancel(store.ErrDiskFull)
+					return
+				}
+			case <-room.Done():
+				return
+			}
+		}
+	}()
+	return room, func() { cancel(nil) }
+}
+
 // answer waits for the end of a run.
 func (s *Conversations) answer(ctx context.Context, p auth.Principal, runID string) (*pb.Message, error) {
 	for {
@@ -66,13 +96,19 @@ func (s *Conversations) answer(ctx context.Context, p auth.Principal, runID stri
 			return list[0], nil
 		}
 		drained := false
-		err = s.Watcher.Follow(ctx, p.UserID, runID, r.LastSeq, func(e *pb.RunEvent) error {
+		room, stop := s.whileRoom(ctx)
+		err = s.Watcher.Follow(room, p.UserID, runID, r.LastSeq, func(e *pb.RunEvent) error {
 			if e.GetNotice().GetKind() == engine.NoticeStuck {
 				return errParked
 			}
 			_, drained = e.Event.(*pb.RunEvent_Bye)
 			return nil
 		})
+		stop()
+		if err != nil && errors.Is(context.Cause(room), store.ErrDiskFull) {
+			return nil, rpcerr.New(codes.Unavailable, "STORAGE_FULL", "The answer cannot be stored: %v. The run goes on when there is room; ask for it by its id.", store.ErrDiskFull).
+				WithRetry(fullRetry).WithMeta("run_id", runID)
+		}
 		if err != nil && !errors.Is(err, errParked) {
 			return nil, runError(err, runID)
 		}
