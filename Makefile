@@ -41,6 +41,10 @@ test-backends: setup $(s3) ## Stores, caches, limits and blobs on real MySQL or 
 	@TEST_NAME=test-backends TEST_TAGS=backends TEST_FLAGS="-count=1 $${TEST_FLAGS:-}" .ci/test \
 		./services/internal/platform/{store,cache,redisconn,ratelimit,blob}/... ./services/orchestrator/...
 
+.PHONY: test-node
+test-node: setup $(npm_tools) ## The generated TypeScript, called through the gateway; needs Node.js
+	@TEST_NAME=test-node TEST_TAGS=node TEST_FLAGS="-count=1 $${TEST_FLAGS:-}" .ci/test ./services/test/tscall
+
 .PHONY: check-deploy
 check-deploy: setup ## deploy/ against the schemas of Compose and Kubernetes and the binary itself
 	@GOWORK=off go -C services/test/deploy vet ./...
@@ -86,7 +90,7 @@ setup: ## What building and testing needs (run by the others)
 	@deploy/setup.sh
 
 .PHONY: setup-all
-setup-all: ## And what generate and lint need: Node.js, buf, staticcheck
+setup-all: ## And what generate, lint and test-node need: Node.js, buf, staticcheck
 	@deploy/setup.sh all
 	@$(MAKE) --no-print-directory $(npm_tools) $(protodeps) $(check)
 
