@@ -2,6 +2,7 @@ package fetcher
 
 import (
 	"errors"
+	"fmt"
 	"strconv"
 	"time"
 
@@ -13,6 +14,12 @@ import (
 )
 
 // Reasons of a fetch without an answer.
+//
+// The code follows from one question: may the same fetch succeed later? If so it
+// is UNAVAILABLE with RetryInfo, or DEADLINE_EXCEEDED. If not, the caller needs
+// another url, whatever is wrong with this one: INVALID_ARGUMENT for the field
+// url, also when a redirect led to what is wrong. The reason says which of the
+// two it is, the address that was given or what was found there.
 const (
 	ReasonPrivateAddress = "PRIVATE_ADDRESS" // not a public address
 	ReasonURLRefused     = "URL_REFUSED"     // the address itself is not one that is fetched
@@ -35,54 +42,64 @@ const retrySoon = 5 * time.Second
 
 // shape gives a failure the code and reason that callers decide by.
 func shape(f *httpfetch.Error) *rpcerr.Error {
-	code, reason := codes.Unavailable, ReasonBadResponse
-	switch f.Kind {
-	case httpfetch.KindRefused:
-		return shapeRefusal(f)
-	case httpfetch.KindDNS:
-		reason = ReasonDNSFailed
-		if !f.Retryable {
-			code, reason = codes.FailedPrecondition, ReasonHostNotFound
-		}
-	case httpfetch.KindConnect:
-		reason = ReasonConnectFailed
-	case httpfetch.KindTLS:
-		code, reason = codes.FailedPrecondition, ReasonTLSFailed
-	case httpfetch.KindTimeout:
-		code, reason = codes.DeadlineExceeded, ReasonFetchTimeout
-	case httpfetch.KindCancelled:
-		code, reason = codes.Canceled, rpcerr.ReasonCancelled
-	case httpfetch.KindRedirect:
-		code, reason = codes.FailedPrecondition, ReasonBadRedirect
-	case httpfetch.KindTooLarge:
-		code, reason = codes.FailedPrecondition, ReasonTooLarge
-	case httpfetch.KindDecode:
-		code, reason = codes.FailedPrecondition, ReasonBadEncoding
-	case httpfetch.KindProtocol:
+	e := shapeKind(f).WithCause(f)
+	if f.Host != "" {
+		e = e.WithMeta("host", f.Host)
 	}
-	e := rpcerr.New(code, reason, "%s", f.Message).WithCause(f).
-		WithMeta("host", f.Host).WithMeta("attempts", strconv.Itoa(f.Attempts))
-	if f.Retryable && code == codes.Unavailable {
-		e = e.WithRetry(retrySoon)
-	}
-	return e
+	return e.WithMeta("attempts", strconv.Itoa(f.Attempts))
 }
 
-// shapeRefusal blames the argument for an address that was given, and the
-// server for one that a redirect led to.
-func shapeRefusal(f *httpfetch.Error) *rpcerr.Error {
-	reason := ReasonPrivateAddress
-	switch f.Reason {
+func shapeKind(f *httpfetch.Error) *rpcerr.Error {
+	switch {
+	case f.Kind == httpfetch.KindCancelled:
+		return rpcerr.New(codes.Canceled, rpcerr.ReasonCancelled, "%s", f.Message)
+	case f.Kind == httpfetch.KindTimeout:
+		return rpcerr.New(codes.DeadlineExceeded, ReasonFetchTimeout, "%s", f.Message)
+	case f.Kind == httpfetch.KindRefused && f.Redirects > 0:
+		return badURL(refusalReason(f.Reason), "the page redirects to an address that may not be fetched: "+f.Message).WithMeta("refusal", f.Reason)
+	case f.Kind == httpfetch.KindRefused:
+		return badURL(refusalReason(f.Reason), f.Message).WithMeta("refusal", f.Reason)
+	case f.Retryable:
+		return rpcerr.New(codes.Unavailable, kindReason(f), "%s", f.Message).WithRetry(retrySoon)
+	}
+	return badURL(kindReason(f), f.Message)
+}
+
+// badURL is for an url that no other try makes good.
+func badURL(reason, words string) *rpcerr.Error {
+	return rpcerr.New(codes.InvalidArgument, reason, "url: %s", words).WithField("url", words)
+}
+
+func kindReason(f *httpfetch.Error) string {
+	switch f.Kind {
+	case httpfetch.KindDNS:
+		if f.Retryable {
+			return ReasonDNSFailed
+		}
+		return ReasonHostNotFound
+	case httpfetch.KindConnect:
+		return ReasonConnectFailed
+	case httpfetch.KindTLS:
+		return ReasonTLSFailed
+	case httpfetch.KindRedirect:
+		return ReasonBadRedirect
+	case httpfetch.KindTooLarge:
+		return ReasonTooLarge
+	case httpfetch.KindDecode:
+		return ReasonBadEncoding
+	}
+	return ReasonBadResponse
+}
+
+// refusalReason tells an address that is not public from one that nobody could
+// fetch.
+func refusalReason(guard string) string {
+	switch guard {
 	case netguard.ReasonParse, netguard.ReasonScheme, netguard.ReasonUserinfo, netguard.ReasonPort, netguard.ReasonNetwork,
 		netguard.ReasonDowngrade, "no_host", "bad_host", "idna":
-		reason = ReasonURLRefused
+		return ReasonURLRefused
 	}
-	if f.Redirects > 0 {
-		return rpcerr.New(codes.PermissionDenied, reason, "the page redirects to an address that may not be fetched: %s", f.Message).
-			WithMeta("refusal", f.Reason).WithCause(f)
-	}
-	return rpcerr.New(codes.InvalidArgument, reason, "url: %s", f.Message).
-		WithField("url", f.Message).WithMeta("refusal", f.Reason).WithCause(f)
+	return ReasonPrivateAddress
 }
 
 // shapeUnsupported names the type, so that the caller knows what it is instead.
@@ -91,6 +108,6 @@ func shapeUnsupported(err error) error {
 	if !errors.As(err, &u) {
 		return err
 	}
-	return rpcerr.New(codes.FailedPrecondition, ReasonUnsupportedType, "%v; only HTML and other text can be read", u).
+	return badURL(ReasonUnsupportedType, fmt.Sprintf("%v; only HTML and other text can be read", u)).
 		WithMeta("content_type", u.mediaType).WithCause(err)
 }

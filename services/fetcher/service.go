@@ -126,7 +126,7 @@ func (s *Service) fetch(ctx context.Context, q query) (_ *fetcherv1.FetchRespons
 	}
 	final, err := url.Parse(got.FinalURL)
 	if err != nil {
-		return nil, rpcerr.New(codes.Unavailable, "BAD_RESPONSE", "the answer has no readable address").WithCause(err)
+		return nil, shape(&httpfetch.Error{Kind: httpfetch.KindProtocol, Err: err, Message: "the answer has no readable address"})
 	}
 	span.SetAttributes(
 		attribute.String("server.address", final.Hostname()),

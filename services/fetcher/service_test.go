@@ -197,13 +197,13 @@ func TestPagesThatCannotBeHadSayWhy(t *testing.T) {
 			http.Redirect(w, r, "/loop", http.StatusFound)
 		}
 	})
-	st := s.refuse(t, s.url+"/pdf", codes.FailedPrecondition, ReasonUnsupportedType)
+	st := s.refuse(t, s.url+"/pdf", codes.InvalidArgument, ReasonUnsupportedType)
 	if !strings.Contains(st.Message(), "application/pdf") {
 		t.Errorf("message %q", st.Message())
 	}
-	s.refuse(t, s.url+"/bomb", codes.FailedPrecondition, ReasonTooLarge)
-	s.refuse(t, s.url+"/loop", codes.FailedPrecondition, ReasonBadRedirect)
-	s.refuse(t, s.url+"/inside", codes.PermissionDenied, ReasonPrivateAddress)
+	s.refuse(t, s.url+"/bomb", codes.InvalidArgument, ReasonTooLarge)
+	s.refuse(t, s.url+"/loop", codes.InvalidArgument, ReasonBadRedirect)
+	s.refuse(t, s.url+"/inside", codes.InvalidArgument, ReasonPrivateAddress)
 	if n := connections.Load(); n != 0 {
 		t.Errorf("%d requests to the private server", n)
 	}

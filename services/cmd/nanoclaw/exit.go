@@ -72,8 +72,14 @@ func exitCode(err error) int {
 	if !ok {
 		return exitFailure
 	}
-	if rpcerr.Reason(err) == fetcher.ReasonPrivateAddress {
-		return exitDenied // whatever argument it came by
+	switch rpcerr.Reason(err) { // the url is no mistake of the command line
+	case fetcher.ReasonPrivateAddress:
+		return exitDenied
+	case fetcher.ReasonHostNotFound:
+		return exitNotFound
+	case fetcher.ReasonTLSFailed, fetcher.ReasonBadRedirect, fetcher.ReasonTooLarge, fetcher.ReasonBadEncoding,
+		fetcher.ReasonBadResponse, fetcher.ReasonUnsupportedType:
+		return exitFailure
 	}
 	switch s.Code() {
 	case codes.InvalidArgument, codes.OutOfRange:

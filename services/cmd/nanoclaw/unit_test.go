@@ -33,6 +33,8 @@ func TestExitCodes(t *testing.T) {
 		{"not found", status.Error(codes.NotFound, "x"), exitNotFound},
 		{"no token", status.Error(codes.Unauthenticated, "x"), exitDenied},
 		{"a private address", rpcerr.New(codes.InvalidArgument, "PRIVATE_ADDRESS", "x").GRPCStatus().Err(), exitDenied},
+		{"a host that does not exist", rpcerr.New(codes.InvalidArgument, "HOST_NOT_FOUND", "x").GRPCStatus().Err(), exitNotFound},
+		{"a page that is too large", rpcerr.New(codes.InvalidArgument, "TOO_LARGE", "x").GRPCStatus().Err(), exitFailure},
 		{"too late at the server", status.Error(codes.DeadlineExceeded, "x"), exitTimeout},
 		{"too late here", context.DeadlineExceeded, exitTimeout},
 		{"interrupted", fmt.Errorf("%w: %w", errInterrupted, follow.ErrLeft), exitInterrupted},

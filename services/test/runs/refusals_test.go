@@ -106,8 +106,8 @@ func TestBadRequestsAreExplainedAndChangeNothing(t *testing.T) {
 		{name: "the metadata service of a cloud", path: "/api/fetch", body: `{"url":"http://169.254.169.254/latest/meta-data/"}`, status: 400, reason: "PRIVATE_ADDRESS", field: "url"},
 		{name: "a private address in disguise", path: "/api/fetch", body: `{"url":"http://0x7f000001/"}`, status: 400, field: "url"},
 		{name: "a file", path: "/api/fetch", body: `{"url":"file:///etc/passwd"}`, status: 400, reason: "URL_REFUSED", field: "url"},
-		{name: "a redirect to a private address", path: "/api/fetch", body: `{"url":"` + tr.site.URL + `/inside"}`, status: 403, reason: "PRIVATE_ADDRESS", words: "redirect"},
-		{name: "two redirects to a private address", path: "/api/fetch", body: `{"url":"` + tr.site.URL + `/around"}`, status: 403, reason: "PRIVATE_ADDRESS", words: "redirect"},
+		{name: "a redirect to a private address", path: "/api/fetch", body: `{"url":"` + tr.site.URL + `/inside"}`, status: 400, reason: "PRIVATE_ADDRESS", field: "url", words: "redirect"},
+		{name: "two redirects to a private address", path: "/api/fetch", body: `{"url":"` + tr.site.URL + `/around"}`, status: 400, reason: "PRIVATE_ADDRESS", field: "url", words: "redirect"},
 		{name: "an unknown extract type", path: "/api/fetch", body: `{"url":"` + tr.site.URL + `","extract_type":"soup"}`, status: 400, reason: "INVALID_ARGUMENT", field: "extract_type"},
 		{name: "JSON that is none", path: messages, body: `{"content": "hi"`, status: 400, reason: "INVALID_JSON", words: "line 1"},
 		{name: "JSON with more behind it", path: messages, body: `{"content":"hi"} {}`, status: 400, reason: "INVALID_JSON"},
@@ -197,7 +197,7 @@ func TestAGzipBombIsNotInflated(t *testing.T) {
 	p := world.Serve(t, world.Program(t, "nanoclaw"), w.ConfigFile(t))
 	before := peakMemory(t, p.Pid)
 	status, answer, _ := raw(t, p.Client, "POST", "/api/fetch", fmt.Sprintf(`{"url":"%s/bomb"}`, tr.site.URL))
-	if status != 409 || answer["reason"] != "TOO_LARGE" {
+	if status != 400 || answer["reason"] != "TOO_LARGE" {
 		t.Errorf("over REST: %d %v", status, answer)
 	}
 	id := p.Conversation(t)

@@ -249,7 +249,7 @@ func TestCheckURLSaysWhatIsWrongAndWhatToDo(t *testing.T) {
 		},
 		{
 			"a scheme", "file:///etc/passwd", ReasonScheme, "file",
-			`address "file" refused: only http and https are fetched`,
+			`scheme "file" refused: only http:// and https:// are fetched`,
 		},
 		{
 			"credentials are not repeated", "http://user:hunter2@example.com/", ReasonUserinfo, "example.com",

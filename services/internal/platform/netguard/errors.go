@@ -1,6 +1,9 @@
 package netguard
 
-import "fmt"
+import (
+	"fmt"
+	"strconv"
+)
 
 // Reasons of a Decision and of an Error: short machine words, stable.
 const (
@@ -53,10 +56,14 @@ type Error struct {
 
 // Error says what was refused, why, and what to do about it.
 func (e *Error) Error() string {
-	text := "address refused: " + explain(e.Reason)
-	if e.Target != "" {
-		text = fmt.Sprintf("address %q refused: %s", e.Target, explain(e.Reason))
+	what := "address"
+	if e.Reason == ReasonScheme && e.Target != "" {
+		what = "scheme"
 	}
+	if e.Target != "" {
+		what += " " + strconv.Quote(e.Target)
+	}
+	text := what + " refused: " + explain(e.Reason)
 	if e.advice != "" {
 		text += "; " + e.advice
 	}
@@ -72,7 +79,7 @@ func explain(reason string) string {
 
 var explanations = map[string]string{
 	ReasonParse:            "it cannot be read as a URL; give an absolute http or https URL",
-	ReasonScheme:           "only http and https are fetched",
+	ReasonScheme:           "only http:// and https:// are fetched",
 	ReasonUserinfo:         "credentials in a URL are not accepted; remove everything up to the @",
 	ReasonPort:             "the port is not one that may be dialled",
 	ReasonSpecialName:      "the name is one of a local network, not of the public internet; give a full public name",
