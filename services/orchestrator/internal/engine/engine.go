@@ -275,8 +275,8 @@ func (e *Engine) renew(ctx context.Context) (again time.Duration) {
 	var told map[string]run.Renewed
 	var err error
 	if len(jobs) > 0 {
-		ctx, cancel := context.WithTimeout(ctx, run.RenewEvery)
-		told, err = e.Runs.Renew(ctx, leases)
+		ctx, cancel := context.WithTimeout(ctx, run.LeaseTime)
+		told, err = e.Runs.Renew(ctx, e.Owner, leases)
 		cancel()
 	}
 	if err != nil {

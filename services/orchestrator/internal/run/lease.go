@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/uptrace/bun"
@@ -141,35 +142,45 @@ type Renewed struct {
 	Cancel bool // somebody asked for its end
 }
 
-// Renew prolongs leases and reports, for each, what the owner must know.
-func (s *Store) Renew(ctx context.Context, leases []Lease) (map[string]Renewed, error) {
-	out := make(map[string]Renewed, len(leases))
+// Renew prolongs the leases of an owner and reports, for each, what it must
+// know. It takes the same few statements for any number of leases: an owner with
+// many runs keeps them also when the database is slow.
+func (s *Store) Renew(ctx context.Context, owner Owner, leases []Lease) (map[string]Renewed, error) {
+	ids := make([]string, len(leases))
+	for i, l := range leases {
+		ids[i] = l.RunID
+	}
+	var held []schema.Run
 	err := s.DB.Write(ctx, func(ctx context.Context, tx bun.IDB) error {
 		now, err := s.DB.NowMillis(ctx, tx)
 		if err != nil {
 			return err
 		}
-		until := now + LeaseTime.Milliseconds()
-		clear(out)
-		for _, l := range leases {
-			res, err := tx.NewUpdate().Model((*schema.Run)(nil)).Set("lease_until = ?", until).
-				Where("id = ? AND lease_owner = ? AND lease_epoch = ? AND status = ?", l.RunID, l.Owner, l.Epoch, schema.RunRunning).Exec(ctx)
-			if err != nil {
-				return fmt.Errorf("renew lease of run %s: %w", l.RunID, err)
-			}
-			if n, err := res.RowsAffected(); err != nil || n != 1 {
-				out[l.RunID] = Renewed{Lost: true}
-				continue
-			}
-			var cancel bool
-			if err := tx.NewSelect().Model((*schema.Run)(nil)).Column("cancel_requested").Where("id = ?", l.RunID).Scan(ctx, &cancel); err != nil {
-				return fmt.Errorf("read run %s: %w", l.RunID, err)
-			}
-			out[l.RunID] = Renewed{Cancel: cancel}
+		const mine = "id IN (?) AND lease_owner = ? AND status = ?"
+		_, err = tx.NewUpdate().Model((*schema.Run)(nil)).Set("lease_until = ?", now+LeaseTime.Milliseconds()).
+			Where(mine, bun.List(ids), owner.ID, schema.RunRunning).Exec(ctx)
+		if err != nil {
+			return fmt.Errorf("renew %d leases: %w", len(leases), err)
+		}
+		held = nil
+		err = tx.NewSelect().Model(&held).Column("id", "lease_epoch", "cancel_requested").
+			Where(mine, bun.List(ids), owner.ID, schema.RunRunning).Scan(ctx)
+		if err != nil {
+			return fmt.Errorf("read %d renewed leases: %w", len(leases), err)
 		}
 		return nil
 	})
-	return out, err
+	if err != nil {
+		return nil, err
+	}
+	out := make(map[string]Renewed, len(leases))
+	for _, l := range leases {
+		out[l.RunID] = Renewed{Lost: true}
+		if i := slices.IndexFunc(held, func(r schema.Run) bool { return r.ID == l.RunID && r.LeaseEpoch == l.Epoch }); i >= 0 {
+			out[l.RunID] = Renewed{Cancel: held[i].CancelRequested}
+		}
+	}
+	return out, nil
 }
 
 // Release gives a lease back, so that another owner may go on at once. Nobody

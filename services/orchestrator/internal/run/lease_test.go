@@ -135,7 +135,7 @@ func TestRenewalProlongsAndTells(t *testing.T) {
 	if err := w.conversations.Delete(ctx, "e", deleted.Run.ConversationID); err != nil {
 		t.Fatal(err)
 	}
-	told, err := w.Renew(ctx, []Lease{kept.Lease, taken.Lease, cancelled.Lease, ended.Lease, deleted.Lease})
+	told, err := w.Renew(ctx, alice, []Lease{kept.Lease, taken.Lease, cancelled.Lease, ended.Lease, deleted.Lease})
 	if err != nil {
 		t.Fatal(err)
 	}
