@@ -6,10 +6,11 @@ SHELL := bash
 
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 
-web   := services/gateway/web
-buf   := $(web)/node_modules/.bin/buf
-check := bin/tools/staticcheck
-s3    := bin/tools/versitygw
+web    := services/gateway/web
+buf    := $(web)/node_modules/.bin/buf
+check  := bin/tools/staticcheck
+s3     := bin/tools/versitygw
+jaeger := bin/tools/jaeger
 
 # Stamps: made once, and again when what they were made from changes.
 npm_tools := $(web)/node_modules/.stamp
@@ -44,6 +45,10 @@ test-backends: setup $(s3) ## Stores, caches, limits and blobs on real MySQL or 
 .PHONY: test-node
 test-node: setup $(npm_tools) ## The generated TypeScript, called through the gateway; needs Node.js
 	@TEST_NAME=test-node TEST_TAGS=node TEST_FLAGS="-count=1 $${TEST_FLAGS:-}" .ci/test ./services/test/tscall
+
+.PHONY: jaeger-e2e
+jaeger-e2e: setup $(jaeger) ## A question, asked of a real Jaeger: its trace in one process and in four
+	@JAEGER_BINARY='$(CURDIR)/$(jaeger)' CGO_ENABLED=0 go test -v -count=1 -tags netgo,osusergo,jaeger -run Jaeger ./services/test/apart
 
 .PHONY: check-deploy
 check-deploy: setup ## deploy/ against the schemas of Compose and Kubernetes and the binary itself
@@ -102,7 +107,7 @@ clean: ## Remove what was built (never data/ or config.yml)
 help:
 	@awk 'BEGIN { FS = ":.*## "; print "usage: make TARGET" } \
 		/^##@ / { print "\n" substr($$0, 5) } \
-		/^[a-z-]+:.*## / { printf "  %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+		/^[a-z0-9-]+:.*## / { printf "  %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 # buf and the TypeScript generator, as package-lock.json pins them.
 $(npm_tools): $(web)/package.json $(web)/package-lock.json
@@ -121,6 +126,13 @@ $(protodeps): gen/go.mod gen/go.sum $(wildcard gen/internal/protodeps/*.go)
 # The S3 server of the tests, as its go.mod pins it.
 $(s3): services/test/s3gateway/go.mod services/test/s3gateway/go.sum
 	@echo "setup: versitygw, an S3 server (about 2 minutes, once)"
+	@mkdir -p $(@D)
+	@GOWORK=off CGO_ENABLED=0 go -C $(<D) build -trimpath -ldflags '-s -w' -o '$(CURDIR)/$(@D)/' tool
+	@touch $@
+
+# Jaeger, as its go.mod pins it. Its web pages are not in it.
+$(jaeger): services/test/jaeger/go.mod services/test/jaeger/go.sum
+	@echo "setup: Jaeger (5 to 20 minutes, once)"
 	@mkdir -p $(@D)
 	@GOWORK=off CGO_ENABLED=0 go -C $(<D) build -trimpath -ldflags '-s -w' -o '$(CURDIR)/$(@D)/' tool
 	@touch $@

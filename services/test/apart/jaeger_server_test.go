@@ -24,7 +24,7 @@ import (
 )
 
 // jaegerBinary names the program to run, as make jaeger-e2e builds it.
-const jaegerBinary = "NANOCLAW_TEST_JAEGER"
+const jaegerBinary = "JAEGER_BINARY"
 
 // jaegerConfig is everything in one process, in memory, with its own metrics
 // off; the addresses are those of OTLP and of the API over HTTP and gRPC.
@@ -61,6 +61,7 @@ func startJaeger(t *testing.T) jaeger {
 	var log bytes.Buffer // read only after the process has ended
 	cmd := exec.Command(binary, "--config", config)
 	cmd.Stdout, cmd.Stderr = &log, &log
+	cmd.Env = append(os.Environ(), "OTEL_TRACES_SAMPLER=always_off") // Jaeger's own
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -202,6 +203,9 @@ func askForTrace(t *testing.T, c *world.Client) (traceID string, run *world.Tran
 		t.Fatalf("answered %s", res.Status)
 	}
 	run = new(world.Transcript)
-	world.Events(res.Body, run.Take)
+	world.Events(res.Body, func(e world.Event) bool {
+		run.Take(e)
+		return true // to the end: a stream that is closed before has a span that was cancelled
+	})
 	return res.Header.Get("X-Trace-Id"), run
 }
