@@ -8,6 +8,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -136,18 +137,19 @@ func TestAWriteThatFailsEndsTheCall(t *testing.T) {
 // first.
 type slowWriter struct {
 	*httptest.ResponseRecorder
-	room     time.Duration
+	room     atomic.Int64 // a time.Duration
 	deadline time.Time
 }
 
 func (w *slowWriter) SetWriteDeadline(at time.Time) error { w.deadline = at; return nil }
 
 func (w *slowWriter) Write(p []byte) (int, error) {
-	if left := time.Until(w.deadline); left < w.room {
+	room := time.Duration(w.room.Load())
+	if left := time.Until(w.deadline); left < room {
 		time.Sleep(left)
 		return 0, os.ErrDeadlineExceeded
 	}
-	time.Sleep(w.room)
+	time.Sleep(room)
 	return w.ResponseRecorder.Write(p)
 }
 
@@ -176,7 +178,7 @@ func TestASlowReaderIsToldToComeBack(t *testing.T) {
 				begun := time.Now()
 				sse.Serve(w, httptest.NewRequestWithContext(t.Context(), "GET", "/", nil), opts, func(rw http.ResponseWriter, r *http.Request) {
 					event(rw, first)
-					w.room = tc.room
+					w.room.Store(int64(tc.room))
 					if tc.ping != "" {
 						time.Sleep(time.Hour + 2*time.Minute)
 					} else {
