@@ -115,6 +115,7 @@ func (p *provider) chat(w http.ResponseWriter, r *http.Request) {
 		flusher.Flush()
 		p.sent.Add(1)
 	}
+	time.Sleep(time.Until(g.until)) // what an end costs is no part of a chunk's way
 	_, _ = io.WriteString(w, chunkHead+`{},"finish_reason":"stop"`+chunkTail+"data: [DONE]\n\n")
 }
 

@@ -15,7 +15,7 @@ const (
 // streamed is one load measured.
 type streamed struct {
 	readings
-	cpu    time.Duration // of the suite, in the middle of the window
+	cpu    time.Duration // of the suite or the plain reader, in the middle of the window
 	sent   int64         // chunks of the provider, in the same time
 	opened int64         // bytes of memory that the open streams took
 }
@@ -31,14 +31,12 @@ func (b *bench) streams(ctx context.Context) error {
 	defer provider.stop()
 	plain := map[int]streamed{}
 	for _, l := range b.plan.loads {
-		if l.saturating {
-			continue
-		}
-		if plain[l.streams], err = provider.measure(ctx, nil, "openai", l); err != nil {
+		got, err := provider.measure(ctx, nil, "openai", l)
+		if err != nil {
 			return err
 		}
-		err := printAll(latencies("go-openai", l, plain[l.streams], streamed{})...)
-		if err != nil {
+		plain[l.streams] = got
+		if err := printAll(append(latencies("go-openai", l, got, streamed{}), costs("go-openai", l, got)...)...); err != nil {
 			return err
 		}
 	}
@@ -66,10 +64,7 @@ func (b *bench) streamsOf(ctx context.Context, provider remoteProvider, kind str
 			return err
 		}
 		figures := latencies(kind, l, got, plain[l.streams])
-		figures = append(figures,
-			figure{Bench: name(kind, l), Metric: "chunks a CPU second", Value: got.perCPU(), Unit: "chunks/s"},
-			figure{Bench: name(kind, l), Metric: "chunks a piece", Value: float64(got.Chunks) / float64(got.Pieces), Unit: "chunks"},
-		)
+		figures = append(figures, costs(kind, l, got)...)
 		if i == 0 {
 			figures = append(figures, figure{Bench: name(kind, l), Metric: "rss of 1,000 streams", Value: float64(got.opened) / mebibyte * 1000 / float64(l.streams), Unit: "MiB"})
 		}
@@ -104,6 +99,15 @@ func latencies(kind string, l load, got, plain streamed) []figure {
 	)
 }
 
+// costs are what a load took of the suite, or of a reader that asks without it,
+// and in how many pieces the chunks came: those for a busy reader are joined.
+func costs(kind string, l load, got streamed) []figure {
+	return []figure{
+		{Bench: name(kind, l), Metric: "chunks a CPU second", Value: got.perCPU(), Unit: "chunks/s"},
+		{Bench: name(kind, l), Metric: "chunks a piece", Value: float64(got.Chunks) / float64(got.Pieces), Unit: "chunks"},
+	}
+}
+
 // perCPU is how many chunks a second of CPU carried.
 func (s streamed) perCPU() float64 { return float64(s.sent) / max(s.cpu, clockTick).Seconds() }
 
@@ -112,20 +116,22 @@ func (s streamed) perCPU() float64 { return float64(s.sent) / max(s.cpu, clockTi
 // asked.
 func (p remoteProvider) measure(ctx context.Context, s *server, kind string, l load) (got streamed, err error) {
 	args := []string{"read", "-kind", kind, "-streams", fmt.Sprint(l.streams), "-addr", p.url()}
-	use := p.process // whose use is measured
+	var before usage
 	if s != nil {
-		use = s.process
 		args = append(args, "-addr", s.grpc, "-web", s.http, "-tokens", s.tokenFile)
-	}
-	before, err := use.usage()
-	if err != nil {
-		return got, err
+		if before, err = s.usage(); err != nil {
+			return got, err
+		}
 	}
 	reader, err := role(ctx, args...)
 	if err != nil {
 		return got, err
 	}
 	defer reader.stop()
+	use := reader // whose use is measured
+	if s != nil {
+		use = s.process
+	}
 	if err := p.await(ctx, l.streams); err != nil {
 		return got, fmt.Errorf("open %d streams: %w", l.streams, err)
 	}
