@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/config"
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/rpc"
 	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/engine"
 	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/registry"
 )
@@ -17,6 +18,7 @@ import (
 const (
 	// defaultContextWindow is taken for a model that names none, in tokens.
 	defaultContextWindow = 128_000
+	minContextWindow     = 1_000
 	maxContextWindow     = 1 << 30
 	// maxModelID is the longest id of a model, in bytes.
 	maxModelID = 128
@@ -52,7 +54,7 @@ type ModelConfig struct {
 	APIURL string `config:"api_url"`
 	// APIKey is sent as a bearer token; empty for local servers.
 	APIKey config.Secret `config:"api_key"`
-	// ContextWindow in tokens.
+	// ContextWindow in tokens, at least 1,000; 0: 128,000.
 	ContextWindow int `config:"context_window"`
 	// Timeout is the longest silence of the model, before its first byte and
 	// between two bytes; 0: 2m before the first and 1m after it. A slow machine
@@ -79,7 +81,8 @@ type ToolsConfig struct {
 type ProviderConfig struct {
 	// Name of the provider; its tools are <name>__<tool>.
 	Name string `config:"name"`
-	// Address of its gRPC server, host:port.
+	// Address of its gRPC server: host:port, or dns:///name:port for all replicas
+	// behind a name.
 	Address string `config:"address"`
 	// Tools lowers what is assumed of its tools, by the provider's own name of
 	// the tool: opaque, writing and untrusted.
@@ -169,8 +172,8 @@ func (c Config) validateModels() error {
 			return fmt.Errorf("%s.id: %q is there twice", at, m.ID)
 		case !isWebAddress(m.APIURL): // not shown: it may hold a key
 			return fmt.Errorf("%s.api_url is not an http or https address, such as https://api.openai.com/v1", at)
-		case m.ContextWindow < 0 || m.ContextWindow > maxContextWindow:
-			return fmt.Errorf("%s.context_window: %d is not between 0 and %d", at, m.ContextWindow, maxContextWindow)
+		case m.ContextWindow != 0 && (m.ContextWindow < minContextWindow || m.ContextWindow > maxContextWindow):
+			return fmt.Errorf("%s.context_window: %d is not between %d and %d tokens", at, m.ContextWindow, minContextWindow, maxContextWindow)
 		case m.Timeout < 0:
 			return fmt.Errorf("%s.timeout cannot be negative", at)
 		}
@@ -210,6 +213,9 @@ func (c Config) validateProviders() error {
 			return fmt.Errorf("%s.name: %q is there twice", at, p.Name)
 		case p.Address == "":
 			return fmt.Errorf("%s.address is empty: give host:port of the provider's gRPC server", at)
+		}
+		if err := rpc.CheckTarget(p.Address); err != nil {
+			return fmt.Errorf("%s.address: %w", at, err)
 		}
 		seen[p.Name] = true
 		for name, t := range p.Tools {

@@ -54,6 +54,8 @@ func TestSettingsThatCannotBe(t *testing.T) {
 		{"an address without a host", model(func(m *ModelConfig) { m.APIURL = "https:///v1" }), "models[0].api_url"},
 		{"an address that is none", model(func(m *ModelConfig) { m.APIURL = "http://[::sk-hush" }), "models[0].api_url"},
 		{"a negative window", model(func(m *ModelConfig) { m.ContextWindow = -1 }), "models[0].context_window"},
+		{"a window in thousands of tokens", model(func(m *ModelConfig) { m.ContextWindow = 128 }), "models[0].context_window: 128"},
+		{"the smallest window", model(func(m *ModelConfig) { m.ContextWindow = 1000 }), ""},
 		{"a window beyond counting", model(func(m *ModelConfig) { m.ContextWindow = 1 << 40 }), "models[0].context_window"},
 		{"a negative silence", model(func(m *ModelConfig) { m.Timeout = -1 }), "models[0].timeout"},
 		{"a default model that is not there", func(c *Config) { model(func(*ModelConfig) {})(c); c.DefaultModel = "other" }, `default_model: "other"`},
@@ -75,6 +77,9 @@ func TestSettingsThatCannotBe(t *testing.T) {
 		{"a provider with capitals", provider(func(p *ProviderConfig) { p.Name = "Far" }), "providers[0].name"},
 		{"a provider with the separator in its name", provider(func(p *ProviderConfig) { p.Name = "a__b" }), "providers[0].name"},
 		{"a provider without an address", provider(func(p *ProviderConfig) { p.Address = "" }), "providers[0].address"},
+		{"a provider without a port", provider(func(p *ProviderConfig) { p.Address = "far.example" }), "providers[0].address"},
+		{"a provider at a web address", provider(func(p *ProviderConfig) { p.Address = "https://far.example:443" }), "providers[0].address"},
+		{"a provider with replicas", provider(func(p *ProviderConfig) { p.Address = "dns:///far.example:3001" }), ""},
 		{"one provider twice", func(c *Config) {
 			c.Providers = []ProviderConfig{{Name: "far", Address: "a:1"}, {Name: "far", Address: "b:1"}}
 		}, `providers[1].name: "far" is there twice`},

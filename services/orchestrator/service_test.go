@@ -50,7 +50,7 @@ func TestAStartThatCannotBe(t *testing.T) {
 		}, "providers[0].name"},
 		{"a foreign provider with an address that is none", t.TempDir(), func(c *Config, _ *Deps) {
 			c.Providers = []ProviderConfig{{Name: "near", Address: "127.0.0.1:1"}, {Name: "far", Address: "no\x00where"}}
-		}, "provider far"},
+		}, "providers[1].address"},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {

@@ -49,7 +49,7 @@ The answer goes to stdout, the steps to it go to stderr. On a terminal the text
 is shown as it is written; a pipe gets the answer alone. Ctrl+C cancels the run,
 a second one leaves at once.`,
 		Example: `  nanoclaw chat "what is new in go 1.26?"
-  nanoclaw chat --conversation cnv_01... "and in 1.27?"
+  nanoclaw chat --conversation conv_01... "and in 1.27?"
   nanoclaw chat - --json < question.txt`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := exclusive(cmd, "json", "jsonl"); err != nil {

@@ -64,13 +64,19 @@ type peer struct {
 	// unreachable says what it means that nobody answers there; empty in the
 	// process.
 	unreachable string
+	// tokenless says what to do when it asks for a token and none was given.
+	tokenless string
 }
 
 // explain gives the failure of a call the words of this peer.
 func (p *peer) explain(err error) error {
 	s, ok := status.FromError(err)
 	switch {
-	case err == nil || !ok || p.unreachable == "" || rpcerr.Reason(err) != "":
+	case err == nil || !ok || p.unreachable == "":
+		return err
+	case s.Code() == codes.Unauthenticated && p.tokenless != "":
+		return &exitError{exitDenied, errors.New(p.tokenless)}
+	case rpcerr.Reason(err) != "":
 		return err
 	case s.Code() == codes.Unavailable:
 		return fmt.Errorf("%s (%s)", p.unreachable, dialProblem(s.Message()))
@@ -98,11 +104,12 @@ func (c *cli) connect(ctx context.Context, cmd *cobra.Command, p *peerFlags, tar
 		if token == "" {
 			token = c.getenv("NANOCLAW_TOKEN")
 		}
-		if token == "" {
-			return nil, &exitError{exitDenied, fmt.Errorf("server %s asks for a token: set NANOCLAW_TOKEN; \"nanoclaw token create NAME\" on its machine makes one", server)}
-		}
-		return dial(server, strings.TrimSpace(token),
+		to, err := dial(server, strings.TrimSpace(token),
 			fmt.Sprintf("server %s does not answer: is it running, and is this its gRPC address?", server))
+		if err == nil && token == "" { // one that was started with --no-token asks for none
+			to.tokenless = fmt.Sprintf("server %s asks for a token: set NANOCLAW_TOKEN; \"nanoclaw token create NAME\" on its machine makes one", server)
+		}
+		return to, err
 	}
 	cfg, err := c.load(cmd, &p.settings, nil)
 	if err != nil {
@@ -132,9 +139,9 @@ func (c *cli) connect(ctx context.Context, cmd *cobra.Command, p *peerFlags, tar
 func dial(server, token, unreachable string) (*peer, error) {
 	conn, err := rpc.Dial(server, rpc.DialConfig{Token: token})
 	if err != nil {
-		return nil, usagef("server %s: %w; give HOST:PORT of its gRPC address", server, err)
+		return nil, usagef("server %s: %w", server, err)
 	}
-	return &peer{conn, conn.Close, unreachable}, nil
+	return &peer{ClientConnInterface: conn, close: conn.Close, unreachable: unreachable}, nil
 }
 
 // besideServer talks to the process that owns the data folder, with the token

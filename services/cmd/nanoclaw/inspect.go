@@ -15,7 +15,7 @@ import (
 // without a service, a network or a configuration.
 func (c *cli) inspectCommand() *cobra.Command {
 	cmd := group("inspect", "Show what is made of an input: JSON Lines in, JSON Lines out",
-		c.inspector("url", "Judge addresses: {url} -> {url, verdict, reason}", []string{"url"}, inspectURL),
+		c.inspector("url", "Judge addresses: {url} -> {url, verdict, reason}", []string{"id", "url"}, inspectURL),
 		c.inspector("page", "Read pages: {id, url, path|html|html_base64, content_type?} -> what a fetch reads", []string{"id"}, inspectPage),
 		c.inspector("results", "Read pages of search engines: {id, provider, query, status, headers, path|body} -> outcome and results", []string{"id"}, inspectResults),
 	)

@@ -8,6 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/spelling"
 )
 
 // flagError turns what the flag parser says into a usage error that names the
@@ -132,44 +134,9 @@ func exclusive(cmd *cobra.Command, one, other string) error {
 // didYouMean names the candidate that a slip of the hand explains, else says
 // otherwise.
 func didYouMean(prefix, word string, candidates []string, otherwise string) string {
-	best, bestDistance := "", max(2, len(word)/4)+1
-	for _, c := range candidates {
-		d := distance(word, c)
-		if strings.HasPrefix(c, word) && len(word) >= 2 {
-			d = min(d, 1)
-		}
-		if d < bestDistance {
-			best, bestDistance = c, d
-		}
-	}
-	if best == "" || bestDistance >= len(word) {
+	best := spelling.Nearest(word, candidates)
+	if best == "" {
 		return otherwise
 	}
 	return ", did you mean " + prefix + best + "?"
-}
-
-// distance is the Levenshtein distance in bytes, where two swapped neighbours
-// count as one slip (optimal string alignment).
-func distance(a, b string) int {
-	rows := make([][]int, len(a)+1)
-	for i := range rows {
-		rows[i] = make([]int, len(b)+1)
-		rows[i][0] = i
-	}
-	for j := range rows[0] {
-		rows[0][j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		for j := 1; j <= len(b); j++ {
-			change := rows[i-1][j-1]
-			if a[i-1] != b[j-1] {
-				change++
-			}
-			rows[i][j] = min(change, rows[i-1][j]+1, rows[i][j-1]+1)
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				rows[i][j] = min(rows[i][j], rows[i-2][j-2]+1)
-			}
-		}
-	}
-	return rows[len(a)][len(b)]
 }

@@ -16,8 +16,8 @@ func TestMistypes(t *testing.T) {
 	}{
 		{"a command", []string{"sarch", "hello"}, `"nanoclaw" has no command "sarch", did you mean search?`},
 		{"a command below another", []string{"tools", "lst"}, `"nanoclaw tools" has no command "lst", did you mean list?`},
-		{"a command like no other", []string{"crawl"}, `"nanoclaw" has no command "crawl"; it has chat, config, fetch, inspect, models, search, serve, token, tools, usage, version`},
-		{"no command", nil, `say what to do: "nanoclaw chat|config|fetch|inspect|models|search|serve|token|tools|usage|version"`},
+		{"a command like no other", []string{"crawl"}, `"nanoclaw" has no command "crawl"; it has chat, config, doctor, fetch, inspect, models, search, serve, token, tools, usage, version`},
+		{"no command", nil, `say what to do: "nanoclaw chat|config|doctor|fetch|inspect|models|search|serve|token|tools|usage|version"`},
 		{"no command below another", []string{"token"}, `say what to do: "nanoclaw token create|list|revoke"`},
 		{"a word after config", []string{"config", "chek"}, `"nanoclaw config" has no command "chek", did you mean check?`},
 		{"a flag", []string{"search", "hello", "--max-result", "3"}, `"nanoclaw search" has no flag --max-result, did you mean --max-results?`},
@@ -33,7 +33,7 @@ func TestMistypes(t *testing.T) {
 		{"an empty message", []string{"chat", " "}, `the message is empty: nanoclaw chat [MESSAGE] [flags]`},
 		{"arguments that are no JSON", []string{"tools", "invoke", "web_search", `{"query": }`}, `arguments: not valid JSON: invalid character '}' looking for beginning of value at byte 11; give an object such as '{"url":"https://example.com"}'`},
 		{"arguments that are no object", []string{"tools", "invoke", "web_search", `["a"]`}, `arguments: must be a JSON object such as '{"url":"https://example.com"}'`},
-		{"a level of the log", []string{"serve", "--log-level", "loud"}, `log.level: "loud" is none of debug, info, warn, error`},
+		{"a level of the log", []string{"serve", "--log-level", "loud"}, `command line: log.level: "loud" is none of debug, info, warn, error`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

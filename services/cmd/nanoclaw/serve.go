@@ -122,14 +122,9 @@ func (c *cli) drain(s *suite.Suite, signals <-chan os.Signal) error {
 func (c *cli) logger(cfg suite.LogConfig) (*slog.Logger, error) {
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(cfg.Level)); err != nil {
-		return nil, usagef("log.level: %q is none of debug, info, warn, error%s", cfg.Level,
-			didYouMean("", cfg.Level, []string{"debug", "info", "warn", "error"}, ""))
+		return nil, fmt.Errorf("log.level: %w", err)
 	}
-	logger, err := telemetry.NewLogger(c.stderr, level, cfg.Format)
-	if err != nil {
-		return nil, usagef("log.format: %w", err)
-	}
-	return logger, nil
+	return telemetry.NewLogger(c.stderr, level, cfg.Format)
 }
 
 // interruptible is a context that Ctrl+C and SIGTERM end; a second one ends the

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/nanoclaw/nanoclaw/services/cmd/nanoclaw/internal/terminal"
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/config"
 	"github.com/nanoclaw/nanoclaw/services/internal/suite"
 )
 
@@ -60,7 +61,21 @@ func (c *cli) load(cmd *cobra.Command, s *settings, origins map[string]string) (
 	for _, w := range warnings {
 		c.note("warning: %s", w)
 	}
+	if err != nil && ownFault(err) {
+		err = &exitError{exitUsage, err}
+	}
 	return cfg, err
+}
+
+// ownFault says that everything wrong with a configuration is on the command
+// line.
+func ownFault(err error) bool {
+	for line := range strings.SplitSeq(err.Error(), "\n") {
+		if !strings.HasPrefix(line, config.FromFlags+": ") {
+			return false
+		}
+	}
+	return true
 }
 
 // read is load for who says the warnings.

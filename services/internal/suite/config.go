@@ -1,9 +1,6 @@
 package suite
 
 import (
-	"errors"
-	"fmt"
-	"net"
 	"time"
 
 	"github.com/nanoclaw/nanoclaw/services/fetcher"
@@ -181,6 +178,9 @@ type LoadOptions struct {
 // the flags, each over the one before.
 func Load(o LoadOptions) (cfg Config, warnings []string, err error) {
 	cfg = DefaultConfig()
+	if o.Origins == nil {
+		o.Origins = map[string]string{}
+	}
 	warnings, err = config.Load(&cfg, config.Sources{
 		File: o.File, FileRequired: o.FileRequired, Env: o.Env, EnvPrefix: config.DefaultEnvPrefix,
 		EnvAliases: map[string]string{"WEB_SEARCH_ADAPTER": "search.adapter"},
@@ -190,52 +190,15 @@ func Load(o LoadOptions) (cfg Config, warnings []string, err error) {
 	if err != nil {
 		return cfg, warnings, err
 	}
-	return cfg, warnings, cfg.Validate()
-}
-
-// Validate names every setting that cannot be.
-func (c Config) Validate() error {
-	var errs []error
-	if c.DataDir == "" {
-		errs = append(errs, errors.New("data_dir is empty: name a folder"))
-	}
-	for _, l := range []struct{ key, addr string }{
-		{"http.addr", c.HTTP.Addr}, {"grpc.addr", c.GRPC.Addr}, {"admin.addr", c.Admin.Addr}, {metricsKey, c.Admin.MetricsAddr},
-	} {
-		if l.key == metricsKey && l.addr == "" {
-			continue
-		}
-		if _, _, err := net.SplitHostPort(l.addr); err != nil {
-			errs = append(errs, fmt.Errorf("%s: %q is not host:port, such as 127.0.0.1:3000", l.key, l.addr))
-		}
-	}
-	if d := c.Storage.Driver; d != store.DriverSQLite && d != store.DriverMySQL {
-		errs = append(errs, fmt.Errorf("storage.driver: %q is none of %s and %s", d, store.DriverSQLite, store.DriverMySQL))
-	} else if (d == store.DriverMySQL) != (c.Storage.DSN != "") {
-		errs = append(errs, errors.New("storage.dsn belongs to storage.driver mysql: set both or neither"))
-	}
-	errs = append(errs, c.replicas(), c.Config.Validate(), c.Cache.Validate(), c.Blobs.Validate(), c.Crawler.Validate(), c.Search.Validate())
-	return errors.Join(errs...)
-}
-
-// replicas refuses replicas of the orchestrator that would not share what they
-// must.
-func (c Config) replicas() error {
-	switch {
-	case c.GRPC.Advertise == "":
-		return nil
-	case c.Storage.Driver != store.DriverMySQL:
-		return errors.New("grpc.advertise makes this process a replica, and replicas share a database: set storage.driver to mysql")
-	case c.Blobs.URL == "":
-		return errors.New("grpc.advertise makes this process a replica, and replicas share their blobs: set blobs.url to s3://bucket, or to a folder that all of them see")
-	}
-	return nil
+	return cfg, warnings, config.Locate(cfg.Validate(), o.Origins)
 }
 
 // Times of starting and stopping.
 const (
 	readHeaderTimeout = 10 * time.Second
 	idleTimeout       = 2 * time.Minute
-	maxHeaderBytes    = 64 << 10
-	adminStopTime     = time.Second
+	// maxHeaderBytes is half of what a call inside may carry: a header that came
+	// in always fits into the metadata of the call.
+	maxHeaderBytes = 32 << 10
+	adminStopTime  = time.Second
 )

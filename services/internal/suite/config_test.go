@@ -62,6 +62,13 @@ func TestSettingsThatCannotBe(t *testing.T) {
 		{"an address without mysql", "NANOCLAW_STORAGE_DSN=root@tcp(127.0.0.1:3306)/", "storage.dsn"},
 		{"a replica on sqlite", "NANOCLAW_GRPC_ADVERTISE=10.0.0.1:3001", "storage.driver"},
 		{"redis without an address", "NANOCLAW_CACHE_DRIVER=redis", "cache.url"},
+		{"an unknown level", "NANOCLAW_LOG_LEVEL=wran", `NANOCLAW_LOG_LEVEL: log.level: "wran" is none of debug, info, warn, error, did you mean warn?`},
+		{"an unknown format", "NANOCLAW_LOG_FORMAT=xml", "log.format"},
+		{"an unknown exporter", "NANOCLAW_TELEMETRY_EXPORTER=jaeger", "telemetry.exporter"},
+		{"a part of the traces that is none", "NANOCLAW_TELEMETRY_SAMPLE_RATIO=0", "telemetry.sample_ratio: 0"},
+		{"more traces than there are", "NANOCLAW_TELEMETRY_SAMPLE_RATIO=1.5", "telemetry.sample_ratio: 1.5"},
+		{"a service without a port", "NANOCLAW_SERVICES_SEARCH=search.local", "services.search"},
+		{"a replica without a port", "NANOCLAW_GRPC_ADVERTISE=10.0.0.1", "grpc.advertise"},
 		{"no data folder", "NANOCLAW_DATA_DIR='' ", "data_dir"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/spelling"
 )
 
 // decoder writes one source after the other into the struct.
@@ -154,7 +156,7 @@ func (d *decoder) meant(section reflect.Type, path, key string) string {
 	for _, f := range fields(section) {
 		siblings = append(siblings, f.name)
 	}
-	if name := nearest(key, siblings); name != "" {
+	if name := spelling.Nearest(key, siblings); name != "" {
 		return join(path, name)
 	}
 	for _, other := range keyPaths(d.root.Type()) {

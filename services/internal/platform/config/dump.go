@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"go.yaml.in/yaml/v3"
@@ -87,7 +88,11 @@ func (d dumper) text(v reflect.Value, path string) (*yaml.Node, bool) {
 	case reflect.Bool:
 		return d.scalar(path, "!!bool", strconv.FormatBool(v.Bool())), true
 	case reflect.Float32, reflect.Float64:
-		return d.scalar(path, "!!float", strconv.FormatFloat(v.Float(), 'g', -1, v.Type().Bits())), true
+		text := strconv.FormatFloat(v.Float(), 'g', -1, v.Type().Bits())
+		if !strings.ContainsAny(text, ".eIN") { // YAML would take 1 for an integer, and the encoder says so
+			return d.scalar(path, "!!int", text), true
+		}
+		return d.scalar(path, "!!float", text), true
 	}
 	if v.CanInt() || v.CanUint() {
 		return d.scalar(path, "!!int", fmt.Sprint(v.Interface())), true

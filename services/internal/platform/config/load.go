@@ -12,10 +12,15 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/spelling"
 )
 
 // DefaultEnvPrefix starts the name of every environment variable that sets a key.
 const DefaultEnvPrefix = "NANOCLAW_"
+
+// FromFlags is the place of what was set on the command line.
+const FromFlags = "command line"
 
 // Sources are the places that Load reads, weakest first.
 type Sources struct {
@@ -158,7 +163,7 @@ func (d *decoder) environment(src Sources, env map[string]string) error {
 			d.text(name, key, env[name])
 			continue
 		}
-		d.warn("environment variable %s is no setting%s", name, didYouMean(nearest(name, slices.Collect(maps.Keys(keys)))))
+		d.warn("environment variable %s is no setting%s", name, didYouMean(spelling.Nearest(name, slices.Collect(maps.Keys(keys)))))
 	}
 	return nil
 }
@@ -170,11 +175,11 @@ func (d *decoder) text(variable, key, text string) {
 }
 
 func (d *decoder) flags(flags map[string]any) {
-	d.source = source{name: "command line", loose: true}
+	d.source = source{name: FromFlags, loose: true}
 	paths := keyPaths(d.root.Type())
 	for _, key := range slices.Sorted(maps.Keys(flags)) {
 		if !slices.Contains(paths, key) {
-			d.fail(nil, key, "unknown key%s", didYouMean(nearest(key, slices.Clone(paths))))
+			d.fail(nil, key, "unknown key%s", didYouMean(spelling.Nearest(key, paths)))
 			continue
 		}
 		value := flags[key]

@@ -109,37 +109,3 @@ func didYouMean(name string) string {
 	}
 	return ", did you mean " + name + "?"
 }
-
-// nearest answers the candidate that differs in the fewest letters, if a slip
-// of the hand can explain the difference.
-func nearest(name string, candidates []string) string {
-	best, bestDistance := "", max(2, len(name)/4)+1
-	slices.Sort(candidates)
-	for _, c := range candidates {
-		if d := distance(name, c); d < bestDistance {
-			best, bestDistance = c, d
-		}
-	}
-	return best
-}
-
-// distance is the Levenshtein distance in bytes.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			change := diagonal
-			if a[i] != b[j] {
-				change++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(change, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
-}

@@ -77,6 +77,9 @@ type DialConfig struct {
 // a call without one goes out without an identity. Without a Signer the other
 // side sees the user of the Token.
 func Dial(target string, cfg DialConfig) (*grpc.ClientConn, error) {
+	if err := CheckTarget(target); err != nil {
+		return nil, fmt.Errorf("dial: %w", err)
+	}
 	if cfg.Token != "" && cfg.Signer != nil {
 		return nil, fmt.Errorf("dial %s: %w", target, errTwoIdentities)
 	}

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	toolv1 "github.com/nanoclaw/nanoclaw/gen/go/nanoclaw/tool/v1"
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/spelling"
 )
 
 const (
@@ -213,8 +214,9 @@ func (r *Registry) build() (*Snapshot, error) {
 	return s, nil
 }
 
-// misnamed are the tools that the configuration names and nobody has. Those of a
-// provider that has not answered yet are not among them.
+// misnamed are the tools that the configuration names and nobody has, each with
+// the one that may be meant. Those of a provider that has not answered yet are
+// not among them.
 func (r *Registry) misnamed(s *Snapshot) []string {
 	named := r.policy.names()
 	silent := func(string) bool { return false }
@@ -228,7 +230,17 @@ func (r *Registry) misnamed(s *Snapshot) []string {
 		}
 	}
 	slices.Sort(named)
-	return slices.DeleteFunc(slices.Compact(named), func(name string) bool { return s.Get(name) != nil || silent(name) })
+	named = slices.DeleteFunc(slices.Compact(named), func(name string) bool { return s.Get(name) != nil || silent(name) })
+	var there []string
+	for _, t := range s.All() {
+		there = append(there, t.Name)
+	}
+	for i, name := range named {
+		if meant := spelling.Nearest(name, there); meant != "" {
+			named[i] = fmt.Sprintf("%s (did you mean %s?)", name, meant)
+		}
+	}
+	return named
 }
 
 // list is what a provider answered.

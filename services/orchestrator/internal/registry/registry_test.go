@@ -304,7 +304,7 @@ func TestNamesOfTheConfigurationThatNobodyHasAreNamed(t *testing.T) {
 	if err := r.Load(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if want, said := `tools="[far__gone run_code slow web_serach]"`, out.take(); !strings.Contains(said, want) {
+	if want, said := `tools="[far__gone run_code slow web_serach (did you mean web_search?)]"`, out.take(); !strings.Contains(said, want) {
 		t.Errorf("want %s in %s", want, said)
 	}
 }
@@ -334,21 +334,6 @@ func TestNamesThatAreNear(t *testing.T) {
 	for _, c := range cases {
 		if got := strings.Join(s.Near(c.asked), " "); got != c.want {
 			t.Errorf("near %.40q is %q, want %q", c.asked, got, c.want)
-		}
-	}
-}
-
-func TestDistancesOfNames(t *testing.T) {
-	cases := []struct {
-		a, b string
-		want int
-	}{
-		{"", "", 0}, {"abc", "", 3}, {"", "abc", 3}, {"abc", "abc", 0}, {"abc", "abd", 1}, {"abc", "acb", 1}, {"ab", "ba", 1},
-		{"abcd", "badc", 2}, {"kitten", "sitting", 3}, {"abc", "xabc", 1},
-	}
-	for _, c := range cases {
-		if got := distance(c.a, c.b); got != c.want {
-			t.Errorf("%s and %s are %d apart, want %d", c.a, c.b, got, c.want)
 		}
 	}
 }

@@ -3,6 +3,8 @@ package registry
 import (
 	"slices"
 	"strings"
+
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/spelling"
 )
 
 const (
@@ -52,7 +54,7 @@ func (s *Snapshot) Near(name string) []string {
 	var near []candidate
 	for _, n := range s.EnabledNames() {
 		have := plain(n)
-		off := distance(want, have)
+		off := spelling.Distance(want, have)
 		within := len(want) >= minPart && strings.Contains(have, want) || len(have) >= minPart && strings.Contains(want, have)
 		if within || off <= max(1, len(have)/4) {
 			near = append(near, candidate{n, off})
@@ -70,27 +72,3 @@ var separators = strings.NewReplacer("_", "", "-", "", ".", "", ":", "", "/", ""
 
 // plain is a name without what models get wrong most.
 func plain(name string) string { return separators.Replace(strings.ToLower(name)) }
-
-// distance is the Levenshtein distance in bytes, where two swapped neighbours
-// are one mistake.
-func distance(a, b string) int {
-	last, row, next := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		next[0] = i + 1
-		for j := range len(b) {
-			change := row[j]
-			if a[i] != b[j] {
-				change++
-			}
-			next[j+1] = min(change, row[j+1]+1, next[j]+1)
-			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
-				next[j+1] = min(next[j+1], last[j-1]+1)
-			}
-		}
-		last, row, next = row, next, last
-	}
-	return row[len(b)]
-}

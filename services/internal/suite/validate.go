@@ -1,0 +1,96 @@
+package suite
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"strings"
+
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/rpc"
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/spelling"
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/store"
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/telemetry"
+)
+
+// Validate names every setting that cannot be.
+func (c Config) Validate() error {
+	var errs []error
+	if c.DataDir == "" {
+		errs = append(errs, errors.New("data_dir is empty: name a folder"))
+	}
+	for _, l := range []struct{ key, addr string }{
+		{"http.addr", c.HTTP.Addr}, {"grpc.addr", c.GRPC.Addr}, {"admin.addr", c.Admin.Addr}, {metricsKey, c.Admin.MetricsAddr},
+	} {
+		if l.key == metricsKey && l.addr == "" {
+			continue
+		}
+		if _, _, err := net.SplitHostPort(l.addr); err != nil {
+			errs = append(errs, fmt.Errorf("%s: %q is not host:port, such as 127.0.0.1:3000", l.key, l.addr))
+		}
+	}
+	for _, t := range []struct{ key, target string }{
+		{"grpc.advertise", c.GRPC.Advertise}, {"services.orchestrator", c.Services.Orchestrator},
+		{"services.search", c.Services.Search}, {"services.fetcher", c.Services.Fetcher},
+	} {
+		if t.target == "" {
+			continue
+		}
+		if err := rpc.CheckTarget(t.target); err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", t.key, err))
+		}
+	}
+	if d := c.Storage.Driver; d != store.DriverSQLite && d != store.DriverMySQL {
+		errs = append(errs, noneOf("storage.driver", d, store.DriverSQLite, store.DriverMySQL))
+	} else if (d == store.DriverMySQL) != (c.Storage.DSN != "") {
+		errs = append(errs, errors.New("storage.dsn belongs to storage.driver mysql: set both or neither"))
+	}
+	errs = append(errs, c.Log.validate(), c.Telemetry.validate(), c.replicas(), c.Config.Validate(), c.Cache.Validate(), c.Blobs.Validate(), c.Crawler.Validate(), c.Search.Validate())
+	return errors.Join(errs...)
+}
+
+// replicas refuses replicas of the orchestrator that would not share what they
+// must.
+func (c Config) replicas() error {
+	switch {
+	case c.GRPC.Advertise == "":
+		return nil
+	case c.Storage.Driver != store.DriverMySQL:
+		return errors.New("grpc.advertise makes this process a replica, and replicas share a database: set storage.driver to mysql")
+	case c.Blobs.URL == "":
+		return errors.New("grpc.advertise makes this process a replica, and replicas share their blobs: set blobs.url to s3://bucket, or to a folder that all of them see")
+	}
+	return nil
+}
+
+func (c LogConfig) validate() error {
+	var level slog.Level
+	var errs []error
+	if level.UnmarshalText([]byte(c.Level)) != nil {
+		errs = append(errs, noneOf("log.level", c.Level, "debug", "info", "warn", "error"))
+	}
+	if c.Format != telemetry.FormatText && c.Format != telemetry.FormatJSON {
+		errs = append(errs, noneOf("log.format", c.Format, telemetry.FormatText, telemetry.FormatJSON))
+	}
+	return errors.Join(errs...)
+}
+
+func (c TelemetryConfig) validate() error {
+	var errs []error
+	if e := c.Exporter; e != telemetry.ExporterNone && e != telemetry.ExporterStdout && e != telemetry.ExporterOTLP {
+		errs = append(errs, noneOf("telemetry.exporter", e, telemetry.ExporterNone, telemetry.ExporterStdout, telemetry.ExporterOTLP))
+	}
+	if !(c.SampleRatio > 0 && c.SampleRatio <= 1) {
+		errs = append(errs, fmt.Errorf("telemetry.sample_ratio: %g is not over 0 and up to 1; for no traces set telemetry.exporter to none", c.SampleRatio))
+	}
+	return errors.Join(errs...)
+}
+
+// noneOf is for a word that is not among those that a setting takes.
+func noneOf(key, word string, words ...string) error {
+	text := fmt.Sprintf("%s: %q is none of %s", key, word, strings.Join(words, ", "))
+	if meant := spelling.Nearest(word, words); meant != "" {
+		text += ", did you mean " + meant + "?"
+	}
+	return errors.New(text)
+}
