@@ -146,7 +146,9 @@ func TestEachModelEndpointIsExplained(t *testing.T) {
 		{"answers a web page", answer(200, "<html>Sign in</html>"), Warning, []string{"no list of models"}},
 		{"has no credit", answer(402, `{"error":"pay"}`), Failed, []string{"credit"}},
 		{"is overloaded", answer(503, ``), Warning, []string{"503", "try again"}},
-		{"sends elsewhere", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "https://elsewhere.example/v1", http.StatusMovedPermanently) }, Failed, []string{"elsewhere.example", "not followed"}},
+		{"sends elsewhere", func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "https://elsewhere.example/v1", http.StatusMovedPermanently)
+		}, Failed, []string{"elsewhere.example", "not followed"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			server := httptest.NewServer(c.handle)
