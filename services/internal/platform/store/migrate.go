@@ -14,18 +14,17 @@ import (
 const migrationConns = 2
 
 // migrate brings the schema up to date.
-func migrate(ctx context.Context, cfg Config, dialect goose.Dialect, pool *sql.DB, opts ...goose.ProviderOption) (err error) {
+func migrate(ctx context.Context, cfg Config, dialect goose.Dialect, pool *sql.DB) (err error) {
 	files := cfg.Migrations
 	if info, statErr := fs.Stat(files, cfg.Driver); statErr == nil && info.IsDir() {
 		if files, err = fs.Sub(files, cfg.Driver); err != nil {
 			return err
 		}
 	}
-	provider, err := goose.NewProvider(dialect, pool, files, append(opts,
+	provider, err := goose.NewProvider(dialect, pool, files,
 		goose.WithTableName(cfg.versionTable()),
 		goose.WithDisableGlobalRegistry(true),
-		goose.WithLogger(goose.NopLogger()),
-	)...)
+		goose.WithLogger(goose.NopLogger()))
 	if errors.Is(err, goose.ErrNoMigrations) {
 		return fmt.Errorf("no NNNNN_name.sql at the root of the migrations or in %s (embedded without fs.Sub?): %w", cfg.Driver, err)
 	}

@@ -126,18 +126,27 @@ func openMySQLPool(ctx context.Context, cfg *mysql.Config, dial time.Duration, c
 }
 
 // migrateMySQL brings the schema up to date. One replica does so at a time; the
-// others wait for it.
+// others wait for it. The lock is taken around all that goose does, which looks
+// for something to do without it and may meet a table of versions half made.
 func migrateMySQL(ctx context.Context, cfg Config, addr address, srv server) (err error) {
 	if cfg.Migrations == nil {
 		return nil
 	}
-	pool, err := connectMySQL(ctx, addr.forMigrating(srv), migrationConns)
+	pool, err := connectMySQL(ctx, addr.forMigrating(srv), migrationConns+1)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, pool.Close()) }()
+	conn, err := pool.Conn(ctx)
+	if err != nil {
+		return err
+	}
 	lock := &migrationLock{name: lockName(addr.cfg.DBName, cfg.versionTable()), wait: migrationWait}
-	return migrate(ctx, cfg, goose.DialectMySQL, pool, goose.WithSessionLocker(lock))
+	if err := lock.take(ctx, conn); err != nil {
+		return errors.Join(err, conn.Close())
+	}
+	defer func() { err = errors.Join(err, lock.release(context.WithoutCancel(ctx), conn), conn.Close()) }()
+	return migrate(ctx, cfg, goose.DialectMySQL, pool)
 }
 
 // mysqlNow is the clock of the server. Its session is in UTC, where no hour
@@ -156,7 +165,7 @@ type migrationLock struct {
 	wait time.Duration
 }
 
-func (l *migrationLock) SessionLock(ctx context.Context, conn *sql.Conn) error {
+func (l *migrationLock) take(ctx context.Context, conn *sql.Conn) error {
 	var got sql.NullInt64
 	err := conn.QueryRowContext(ctx, "SELECT GET_LOCK(?, ?)", l.name, strconv.FormatInt(int64(l.wait.Seconds()), 10)).Scan(&got)
 	if err != nil {
@@ -168,7 +177,7 @@ func (l *migrationLock) SessionLock(ctx context.Context, conn *sql.Conn) error {
 	return nil
 }
 
-func (l *migrationLock) SessionUnlock(ctx context.Context, conn *sql.Conn) error {
+func (l *migrationLock) release(ctx context.Context, conn *sql.Conn) error {
 	var released sql.NullInt64
 	return conn.QueryRowContext(ctx, "SELECT RELEASE_LOCK(?)", l.name).Scan(&released)
 }

@@ -93,11 +93,17 @@ func (a address) session(srv server, more map[string]string) *mysql.Config {
 	return cfg
 }
 
+const waitTimeout = "wait_timeout"
+
 // forWriting begins a transaction with each statement that is in none, so that
 // what comes after a transaction was ended by the server is never committed by
 // itself.
 func (a address) forWriting(srv server) *mysql.Config {
-	return a.session(srv, map[string]string{"autocommit": "0"})
+	params := map[string]string{"autocommit": "0"}
+	if _, given := a.cfg.Params[waitTimeout]; !given {
+		params[waitTimeout] = strconv.Itoa(int(hungTime.Seconds()))
+	}
+	return a.session(srv, params)
 }
 
 func (a address) forReading(srv server) *mysql.Config {

@@ -58,6 +58,7 @@ func TestSessionsAreAsOurSQLNeedsThem(t *testing.T) {
 		}
 		check("writer", tx, readOnly, "0")
 		check("writer", tx, "autocommit", "0")
+		check("writer", tx, "wait_timeout", "15")
 		return nil
 	})
 	if err != nil {
@@ -448,5 +449,37 @@ func BenchmarkMySQLWrite(b *testing.B) {
 			b.StopTimer()
 			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "writes/s")
 		})
+	}
+}
+
+func TestARowThatSomebodyElseIsAtIsLeftOut(t *testing.T) {
+	db := storetest.Open(t, notes(t))
+	if err := db.Write(ctx, storetest.Insert(1, "first")); err != nil {
+		t.Fatal(err)
+	}
+	look := func(ctx context.Context, tx bun.IDB) (found int, err error) {
+		var texts []string
+		err = store.ForUpdateFree(tx.NewSelect().Table("notes").Column("text").Where("id = ?", 1)).Scan(ctx, &texts)
+		return len(texts), err
+	}
+	err := db.Write(ctx, func(inner context.Context, tx bun.IDB) error {
+		if n, err := look(inner, tx); n != 1 || err != nil {
+			t.Errorf("a row that nobody is at: %d rows, %v", n, err)
+		}
+		begun := time.Now()
+		err := db.Write(ctx, func(ctx context.Context, tx bun.IDB) error {
+			n, err := look(ctx, tx)
+			if n != 0 {
+				t.Errorf("a row that somebody is at: %d rows", n)
+			}
+			return err
+		})
+		if took := time.Since(begun); took > 3*time.Second {
+			t.Errorf("it was waited for: %s", took)
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
 	}
 }

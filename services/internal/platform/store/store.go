@@ -60,6 +60,15 @@ func ForUpdate(q *bun.SelectQuery) *bun.SelectQuery {
 	return q
 }
 
+// ForUpdateFree is ForUpdate that leaves out the rows which another transaction
+// has locked, instead of waiting for it: for work that somebody else is at.
+func ForUpdateFree(q *bun.SelectQuery) *bun.SelectQuery {
+	if q.Dialect().Name() == dialect.MySQL {
+		return q.For("UPDATE SKIP LOCKED")
+	}
+	return q
+}
+
 // NowMillis is the time by which leases are measured, as unix milliseconds: the
 // database's own on a server, so that replicas with clocks of their own agree,
 // and the clock of this process on SQLite, which has one process. tx is the tx
