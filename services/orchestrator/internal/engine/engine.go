@@ -56,6 +56,8 @@ const tellTime = 3 * time.Second
 const (
 	// sweepEvery is how often the engine looks for runs that need an owner.
 	sweepEvery = 2 * time.Second
+	// sweepTime bounds one look, so that it never holds up the leases.
+	sweepTime = 5 * time.Second
 	// renewAgain is when leases are renewed again that could not be.
 	renewAgain = time.Second
 )
@@ -313,8 +315,10 @@ func (e *Engine) sweep(ctx context.Context) {
 	if room <= 0 {
 		return
 	}
+	ctx, cancel := context.WithTimeout(ctx, sweepTime)
+	defer cancel()
 	ids, err := e.Runs.Claimable(ctx, e.cfg.Limits, room)
-	if ctx.Err() != nil {
+	if errors.Is(ctx.Err(), context.Canceled) {
 		return // the process ends
 	}
 	if err != nil {

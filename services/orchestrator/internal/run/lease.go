@@ -79,7 +79,7 @@ func (s *Store) Claimable(ctx context.Context, limits Limits, limit int) (ids []
 func (s *Store) Claim(ctx context.Context, runID string, owner Owner, limits Limits) (r schema.Run, l Lease, err error) {
 	err = s.DB.Write(ctx, func(ctx context.Context, tx bun.IDB) error {
 		r = schema.Run{}
-		err := store.ForUpdate(tx.NewSelect().Model(&r).Where("id = ?", runID)).Scan(ctx)
+		err := store.ForUpdateFree(tx.NewSelect().Model(&r).Where("id = ?", runID)).Scan(ctx)
 		if errors.Is(err, sql.ErrNoRows) {
 			return ErrFenced
 		}
