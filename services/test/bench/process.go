@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -121,8 +122,9 @@ func (p *process) stop() {
 
 // usage is what a process has used so far.
 type usage struct {
-	cpu time.Duration // user and system
-	rss int64         // bytes in memory now
+	cpu    time.Duration // user and system
+	waited time.Duration // ready to run and without a CPU, all threads together
+	rss    int64         // bytes in memory now
 }
 
 // usage reads /proc.
@@ -143,7 +145,29 @@ func (p *process) usage() (usage, error) {
 			return usage{}, fmt.Errorf("/proc/%d/stat: %w", p.cmd.Process.Pid, err)
 		}
 	}
-	return usage{cpu: time.Duration(n[0]+n[1]) * clockTick, rss: n[2] * int64(os.Getpagesize())}, nil
+	waited, err := p.waited()
+	return usage{cpu: time.Duration(n[0]+n[1]) * clockTick, waited: waited, rss: n[2] * int64(os.Getpagesize())}, err
+}
+
+// waited sums up what the kernel's scheduler says of the threads; one that has
+// ended is forgotten, which Go's rarely do. A kernel that does not say makes 0.
+func (p *process) waited() (sum time.Duration, err error) {
+	files, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", p.cmd.Process.Pid))
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if errors.Is(err, os.ErrNotExist) {
+			continue
+		}
+		var ran, waited time.Duration
+		if err != nil {
+			return 0, err
+		}
+		if _, err := fmt.Sscan(string(text), &ran, &waited); err != nil {
+			return 0, fmt.Errorf("%s: %w", file, err)
+		}
+		sum += waited
+	}
+	return sum, err
 }
 
 // ownCPU is the CPU time of this process so far.

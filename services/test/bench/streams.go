@@ -15,9 +15,11 @@ const (
 // streamed is one load measured.
 type streamed struct {
 	readings
-	cpu    time.Duration // of the suite or the plain reader, in the middle of the window
-	sent   int64         // chunks of the provider, in the same time
-	opened int64         // bytes of memory that the open streams took
+	// What the suite, or the plain reader, used in the middle of the window, and
+	// the chunks that the provider sent in the same time.
+	cpu, waited time.Duration
+	sent        int64
+	opened      int64 // bytes of memory that the open streams took
 }
 
 // streams measures how long a chunk takes from the provider to the reader, what
@@ -100,10 +102,13 @@ func latencies(kind string, l load, got, plain streamed) []figure {
 }
 
 // costs are what a load took of the suite, or of a reader that asks without it,
-// and in how many pieces the chunks came: those for a busy reader are joined.
+// how long it stood ready while others had the CPUs, which explains times on a
+// busy machine, and in how many pieces the chunks came: those for a busy reader
+// are joined.
 func costs(kind string, l load, got streamed) []figure {
 	return []figure{
 		{Bench: name(kind, l), Metric: "chunks a CPU second", Value: got.perCPU(), Unit: "chunks/s"},
+		{Bench: name(kind, l), Metric: "waited for a CPU", Value: microseconds(got.waited) / float64(max(got.sent, 1)), Unit: "µs/chunk"},
 		{Bench: name(kind, l), Metric: "chunks a piece", Value: float64(got.Chunks) / float64(got.Pieces), Unit: "chunks"},
 	}
 }
@@ -146,7 +151,7 @@ func (p remoteProvider) measure(ctx context.Context, s *server, kind string, l l
 	if err := p.begin(ctx, l); err != nil {
 		return got, err
 	}
-	if got.cpu, got.sent, err = p.middle(ctx, use, l); err != nil {
+	if err := p.middle(ctx, use, l, &got); err != nil {
 		return got, err
 	}
 	text, err := reader.stdout.ReadBytes('\n')
@@ -159,22 +164,24 @@ func (p remoteProvider) measure(ctx context.Context, s *server, kind string, l l
 
 // middle measures the middle of a window, in which streams neither begin nor
 // end.
-func (p remoteProvider) middle(ctx context.Context, use *process, l load) (cpu time.Duration, sent int64, err error) {
+func (p remoteProvider) middle(ctx context.Context, use *process, l load, got *streamed) (err error) {
 	edge := l.window / 6
 	var at [2]usage
 	var status [2]providerStatus
 	for i, wait := range []time.Duration{edge, l.window - 2*edge} {
 		if err := pause(ctx, wait); err != nil {
-			return 0, 0, err
+			return err
 		}
 		if at[i], err = use.usage(); err != nil {
-			return 0, 0, err
+			return err
 		}
 		if status[i], err = p.status(ctx); err != nil {
-			return 0, 0, err
+			return err
 		}
 	}
-	return at[1].cpu - at[0].cpu, status[1].Sent - status[0].Sent, nil
+	got.cpu, got.waited = at[1].cpu-at[0].cpu, at[1].waited-at[0].waited
+	got.sent = status[1].Sent - status[0].Sent
+	return nil
 }
 
 // await returns when as many streams wait at the provider.
