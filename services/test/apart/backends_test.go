@@ -5,12 +5,14 @@ package apart
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"net"
 	"net/url"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 	"golang.org/x/net/dns/dnsmessage"
@@ -117,7 +119,7 @@ func resolve(question []byte, addrs []string) ([]byte, error) {
 	return m.Pack()
 }
 
-// line is a way to a server that can be cut, be slow, and answer by itself.
+// line is a way to a server that can be cut, and has faults.
 type line struct {
 	t      testing.TB
 	server string
@@ -126,9 +128,19 @@ type line struct {
 	mu     sync.Mutex
 	lis    net.Listener // nil while it is cut
 	conns  map[net.Conn]bool
-	refuse func(packet []byte) []byte // an answer in place of the server's; nil: pass it on
-	slow   func()                     // before each packet
+	faults faults
 	all    sync.WaitGroup
+}
+
+// faults are what happens to a packet of a client.
+type faults struct {
+	// delay is how long it is on its way.
+	delay time.Duration
+	// refuse is an answer in place of the server's; nil: it is passed on.
+	refuse func(packet []byte) []byte
+	// lose says that the server gets it and that its answer is lost, with the
+	// connection.
+	lose func(packet []byte) bool
 }
 
 // layLine lays a line to host:port.
@@ -174,11 +186,11 @@ func (l *line) mend() {
 	})
 }
 
-// set changes what happens to what the clients send.
-func (l *line) set(slow func(), refuse func([]byte) []byte) {
+// set changes the faults.
+func (l *line) set(f faults) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.slow, l.refuse = slow, refuse
+	l.faults = f
 }
 
 func (l *line) join(client net.Conn) {
@@ -216,24 +228,43 @@ func (l *line) pass(from, to, back net.Conn) {
 		if err != nil {
 			return
 		}
-		l.mu.Lock()
-		slow, refuse := l.slow, l.refuse
-		l.mu.Unlock()
-		if back != nil && slow != nil {
-			slow()
-		}
-		if back != nil && refuse != nil {
-			if answer := refuse(buf[:n]); answer != nil {
-				if _, err := back.Write(answer); err != nil {
-					return
-				}
-				continue
+		passed := true
+		if back != nil {
+			if passed, err = l.fault(buf[:n], back); err != nil {
+				_, _ = to.Write(buf[:n])
+				return
 			}
+		}
+		if !passed {
+			continue
 		}
 		if _, err := to.Write(buf[:n]); err != nil {
 			return
 		}
 	}
+}
+
+var errLost = errors.New("its answer is to be lost")
+
+// fault does to a packet what is set.
+func (l *line) fault(packet []byte, back net.Conn) (passed bool, err error) {
+	l.mu.Lock()
+	f := l.faults
+	l.mu.Unlock()
+	time.Sleep(f.delay)
+	if f.lose != nil && f.lose(packet) {
+		_ = back.Close()
+		return true, errLost
+	}
+	if f.refuse == nil {
+		return true, nil
+	}
+	answer := f.refuse(packet)
+	if answer == nil {
+		return true, nil
+	}
+	_, err = back.Write(answer)
+	return false, err
 }
 
 // through is the address of a database over the line.
@@ -244,15 +275,19 @@ func (l *line) through(dsn config.Secret) config.Secret {
 // tableFull answers statements that store something as a server does whose disk
 // is full (the ERR packet of the client/server protocol).
 func tableFull(packet []byte) []byte {
-	const header, query = 4, 3 // length and number; COM_QUERY
-	if len(packet) <= header || packet[header] != query {
-		return nil
-	}
-	statement := string(packet[header+1:])
-	if !strings.HasPrefix(statement, "INSERT") && !strings.HasPrefix(statement, "UPDATE") {
+	if s := statement(packet); !strings.HasPrefix(s, "INSERT") && !strings.HasPrefix(s, "UPDATE") {
 		return nil
 	}
 	body := binary.LittleEndian.AppendUint16([]byte{0xff}, 1114) // ER_RECORD_FILE_FULL
 	body = append(body, "#HY000The table is full"...)
 	return append([]byte{byte(len(body)), 0, 0, packet[3] + 1}, body...)
+}
+
+// statement is the statement that a packet holds, if any.
+func statement(packet []byte) string {
+	const header, query = 4, 3 // length and number; COM_QUERY
+	if len(packet) <= header || packet[header] != query {
+		return ""
+	}
+	return string(packet[header+1:])
 }

@@ -207,9 +207,15 @@ func deadline(t testing.TB) context.Context {
 // until looks again and again until something is so.
 func until(t testing.TB, what string, so func() bool) {
 	t.Helper()
-	for late := time.Now().Add(within); !so(); {
+	untilAfter(t, within, what, so)
+}
+
+// untilAfter is until for what may take longer.
+func untilAfter(t testing.TB, limit time.Duration, what string, so func() bool) {
+	t.Helper()
+	for late := time.Now().Add(limit); !so(); {
 		if time.Now().After(late) {
-			t.Fatalf("it did not come to this within %s: %s", within, what)
+			t.Fatalf("it did not come to this within %s: %s", limit, what)
 		}
 		time.Sleep(20 * time.Millisecond)
 	}

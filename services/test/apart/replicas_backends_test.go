@@ -5,8 +5,12 @@ package apart
 import (
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -213,6 +217,7 @@ func replicated(t *testing.T) (*deployment, *world.Hands) {
 
 func TestTheStoryOnRealBackends(t *testing.T) {
 	w := world.New(t, answering)
+	w.StartHands(t)
 	onBackends(t, w)
 	d := deploy(t, w)
 	d.startAll()
@@ -220,6 +225,21 @@ func TestTheStoryOnRealBackends(t *testing.T) {
 	checkStory(t, c, c.Ask(t, c.Conversation(t), "Please look up nanoclaws"))
 	d.askOverGRPC(t)
 	d.callTyped(t)
+
+	// What is too large for a row is in the bucket alone, and read from there.
+	run := c.Ask(t, c.Conversation(t), "recite, please")
+	id, _ := run.Result(0)["result_id"].(string)
+	if run.Done["finish_reason"] != "stop" || id == "" {
+		t.Fatalf("a long result: %v %v %v", run.Result(0), run.Done, run.Error)
+	}
+	arguments := map[string]any{"result_id": id, "offset": 50_000}
+	read := c.Data(t, "POST", "/api/tools/read_result/invoke", map[string]any{"arguments": arguments})
+	if !strings.Contains(fmt.Sprint(read), "nanoclaw nanoclaw") {
+		t.Errorf("a long result, read on: %v", read)
+	}
+	if _, err := os.Stat(filepath.Join(d.configs["orchestrator"].DataDir, "blobs")); err == nil {
+		t.Error("there are blobs in the data folder")
+	}
 	d.stop()
 }
 
@@ -299,7 +319,7 @@ func TestTwentyRunsGoOnWhenOneOfTwoReplicasIsKilled(t *testing.T) {
 	reading.Wait()
 	took := time.Since(begun)
 	if ctx.Err() != nil {
-		t.Fatalf("not all runs ended within %s", took)
+		t.Fatalf("not all runs ended within %s:\n%s", took, d.procs["orchestrator2"].Stderr())
 	}
 	// Who remains knows all.
 	c := d.client()
@@ -321,5 +341,50 @@ func TestTwentyRunsGoOnWhenOneOfTwoReplicasIsKilled(t *testing.T) {
 	t.Logf("all %d runs ended %s after one replica was killed; %d rounds begun anew", crowd, took.Round(100*time.Millisecond), restarted)
 	checkStory(t, c, c.Ask(t, c.Conversation(t), "Please look up nanoclaws"))
 	delete(d.procs, "orchestrator")
+	d.stop()
+}
+
+// A process that is stopped holds its connections: who watches through it must
+// not wait for them to break, and it must do no harm when it wakes up.
+func TestAReplicaThatHangsIsTakenOverAndDoesNoHarmWhenItGoesOn(t *testing.T) {
+	d, hands := replicated(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	first, second := d.backend("orchestrator"), d.backend("orchestrator2")
+	runs, readers := make([]*asked, crowd/4), make([]reader, crowd/4)
+	var reading sync.WaitGroup
+	for i := range runs {
+		runs[i] = first.ask(ctx, t, fmt.Sprint("run ", i))
+		reading.Go(func() { readers[i].watch(ctx, runs[i], second) })
+	}
+	until(t, "a run has had its first effect", func() bool { return hands.Count(runs[0].name+"/first") == 1 })
+	pid := d.procs["orchestrator"].Pid
+	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = syscall.Kill(pid, syscall.SIGCONT) }()
+	begun := time.Now()
+	reading.Wait()
+	if ctx.Err() != nil {
+		t.Fatalf("not all runs ended:\n%s", d.procs["orchestrator2"].Stderr())
+	}
+	t.Logf("all %d runs ended %s after their owner was stopped", len(runs), time.Since(begun).Round(100*time.Millisecond))
+	if err := syscall.Kill(pid, syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "the replica that woke up gives its runs up", func() bool {
+		return strings.Count(d.procs["orchestrator"].Stderr(), "its lease is lost") == len(runs)
+	})
+	c := d.client()
+	for i, a := range runs {
+		checkEnded(t, c, hands, a, &readers[i])
+		if readers[i].breaks > 0 {
+			t.Errorf("%s: the connection of its watcher broke", a.name)
+		}
+	}
+	again := first.ask(ctx, t, "a run after it woke up")
+	var r reader
+	r.watch(ctx, again, second)
+	checkEnded(t, c, hands, again, &r)
 	d.stop()
 }

@@ -35,6 +35,12 @@ turns:
           - call: {name: fetch_page, arguments: {url: "{{url web_search 0}}"}}
       - steps:
           - text: "The page says: {{result fetch_page content.text}}"
+  - when: {user_contains: "recite"}
+    replies:
+      - steps:
+          - call: {name: hands__recite, arguments: {name: "nanoclaw"}}
+      - steps:
+          - text: "It was long."
   - when: {user_contains: "only search"}
     replies:
       - steps:

@@ -3,6 +3,7 @@ package world
 import (
 	"context"
 	"net"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -19,6 +20,7 @@ import (
 //	tally   keyed: one more for the name
 //	note    opaque: the same
 //	look    pure: tells the count
+//	recite  pure: tells the name 10,000 times, more than is kept beside a call
 //
 // A call for a name that Hold names has its effect and then waits.
 type Hands struct {
@@ -59,6 +61,7 @@ func (w *World) StartHands(t testing.TB) *Hands {
 	add("tally", toolkit.EffectKeyed, toolkit.SinkWrite, h.count)
 	add("note", toolkit.EffectOpaque, toolkit.SinkWrite, h.count)
 	add("look", toolkit.EffectPure, toolkit.SinkRead, h.look)
+	add("recite", toolkit.EffectPure, toolkit.SinkRead, recite)
 	lis, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -78,7 +81,7 @@ func (w *World) StartHands(t testing.TB) *Hands {
 	})
 	w.Config.Providers = append(w.Config.Providers, orchestrator.ProviderConfig{
 		Name: "hands", Address: h.Addr,
-		Tools: map[string]orchestrator.TrustConfig{"tally": {Effect: "keyed"}, "look": {Effect: "pure", Sink: "read"}},
+		Tools: map[string]orchestrator.TrustConfig{"tally": {Effect: "keyed"}, "look": {Effect: "pure", Sink: "read"}, "recite": {Effect: "pure", Sink: "read"}},
 	})
 	w.Config.Tools.Enabled = append(w.Config.Tools.Enabled, "*")
 	w.Config.Tools.AutoApprove = append(w.Config.Tools.AutoApprove, "hands__tally", "hands__note")
@@ -119,4 +122,8 @@ func (h *Hands) count(ctx context.Context, _ *toolkit.Call, in handsInput) (tool
 
 func (h *Hands) look(_ context.Context, _ *toolkit.Call, in handsInput) (toolkit.Result, error) {
 	return toolkit.JSON(map[string]any{"success": true, "name": in.Name, "count": h.Count(in.Name)}), nil
+}
+
+func recite(_ context.Context, _ *toolkit.Call, in handsInput) (toolkit.Result, error) {
+	return toolkit.JSON(map[string]any{"success": true, "text": strings.Repeat(in.Name+" ", 10_000)}), nil
 }
