@@ -11,7 +11,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/uptrace/bun"
 	"google.golang.org/grpc"
 
 	pb "github.com/nanoclaw/nanoclaw/gen/go/nanoclaw/orchestrator/v1"
@@ -41,10 +40,6 @@ const (
 	// databaseFile and localTokenFile stand in the data folder.
 	databaseFile   = "orchestrator.db"
 	localTokenFile = "local.token"
-	// longestCall is longer than any tool may take.
-	longestCall = 15 * time.Minute
-	// cleanEvery is how often rows beyond their retention are removed.
-	cleanEvery = time.Hour
 )
 
 // Provider is a tool provider of this deployment.
@@ -268,39 +263,6 @@ func (s *Service) Run(ctx context.Context) error {
 	err := s.engine.Run(ctx)
 	wg.Wait()
 	return err
-}
-
-// keepClean removes what is beyond its retention, until ctx ends.
-func (s *Service) keepClean(ctx context.Context) {
-	tick := time.NewTicker(cleanEvery)
-	defer tick.Stop()
-	for {
-		if err := s.clean(ctx); err != nil && ctx.Err() == nil {
-			s.log.WarnContext(ctx, "what is beyond its retention was not all removed", "error", err)
-		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return
-		}
-	}
-}
-
-func (s *Service) clean(ctx context.Context) error {
-	now := s.now()
-	if err := s.runs.LoseInvokes(ctx, now.Add(-longestCall)); err != nil {
-		return err
-	}
-	old, err := schema.ExpiredBlobs(ctx, s.db.Read(), now)
-	if err != nil {
-		return err
-	}
-	failed := s.results.Delete(ctx, old)
-	if failed != nil {
-		old = nil
-	}
-	err = s.db.Write(ctx, func(ctx context.Context, tx bun.IDB) error { return schema.Clean(ctx, tx, now, old) })
-	return errors.Join(failed, err)
 }
 
 // Drain tells every reader to come back later.
