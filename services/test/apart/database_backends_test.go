@@ -193,7 +193,8 @@ func TestADatabaseThatIsSlowIsWaitedFor(t *testing.T) {
 	l.set(faults{delay: pause})
 	begun := time.Now()
 	untilAfter(t, 8*time.Minute, "it has had its second effect", func() bool { return hands.Count(a.name+"/second") == 1 })
-	if got, answer := c.JSON(t, "GET", "/api/runs/"+a.run, nil); got != http.StatusOK {
+	// Whoever reads gets an answer, or is told that it takes too long.
+	if got, answer := c.JSON(t, "GET", "/api/runs/"+a.run, nil); got != http.StatusOK && got != http.StatusServiceUnavailable && got != http.StatusGatewayTimeout {
 		t.Errorf("reading: %d %v", got, answer)
 	}
 	l.set(faults{})

@@ -79,12 +79,13 @@ const (
 const (
 	dialTimeout = 5 * time.Second  // also bounds how long Open waits for a server that is silent
 	ioTimeout   = 30 * time.Second // for one answer
-	connIdle    = 10 * time.Second // then a connection is closed
+	connIdle    = time.Minute      // then a connection is closed
 	connLife    = 10 * time.Minute // so that a server behind a changed address is found
 	// hungTime is how long a server waits for the next statement of a writer. A
 	// process that hangs in the middle of a transaction holds locks, and whoever
-	// takes its work over needs them. It is longer than connIdle.
-	hungTime = 15 * time.Second
+	// takes its work over needs them. An idle writer is closed before.
+	hungTime   = 15 * time.Second
+	writerIdle = 10 * time.Second
 	// lockWait is how long a statement waits for rows that another transaction
 	// has locked.
 	lockWait = 5 * time.Second

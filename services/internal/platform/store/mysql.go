@@ -41,6 +41,7 @@ func openServer(ctx context.Context, cfg Config, addr address) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
+	write.SetConnMaxIdleTime(writerIdle)
 	read, err := openMySQLPool(ctx, addr.forReading(srv), addr.dial(), cfg.Readers)
 	if err != nil {
 		return nil, errors.Join(err, write.Close())
