@@ -56,8 +56,6 @@ const tellTime = 3 * time.Second
 const (
 	// sweepEvery is how often the engine looks for runs that need an owner.
 	sweepEvery = 2 * time.Second
-	// sweepTime bounds one look, so that it never holds up the leases.
-	sweepTime = 5 * time.Second
 	// renewAgain is when leases are renewed again that could not be.
 	renewAgain = time.Second
 )
@@ -206,12 +204,13 @@ func (e *Engine) Cancel(ctx context.Context, userID, runID string) (schema.Run, 
 func (e *Engine) Run(ctx context.Context) error {
 	renew := time.NewTicker(run.RenewEvery)
 	defer renew.Stop()
-	sweep := time.NewTicker(sweepEvery)
-	defer sweep.Stop()
 	e.mu.Lock()
 	e.renewed = e.Now()
 	e.mu.Unlock()
 	e.wake()
+	var sweeping sync.WaitGroup
+	sweeping.Go(func() { e.sweepAll(ctx) })
+	defer sweeping.Wait()
 	for {
 		select {
 		case <-ctx.Done():
@@ -219,10 +218,6 @@ func (e *Engine) Run(ctx context.Context) error {
 			return nil
 		case <-renew.C:
 			renew.Reset(e.renew(ctx))
-		case <-sweep.C:
-			e.sweep(ctx)
-		case <-e.kick:
-			e.sweep(ctx)
 		}
 	}
 }

@@ -53,6 +53,22 @@ func (e *Engine) renew(ctx context.Context) (again time.Duration) {
 	return run.RenewEvery
 }
 
+// sweepAll takes runs that need an owner, until ctx ends. It goes beside the
+// renewals: however long it takes, leases are kept.
+func (e *Engine) sweepAll(ctx context.Context) {
+	tick := time.NewTicker(sweepEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		case <-e.kick:
+		}
+		e.sweep(ctx)
+	}
+}
+
 // sweep takes runs that need an owner, as many as there is room for.
 func (e *Engine) sweep(ctx context.Context) {
 	e.mu.Lock()
@@ -61,10 +77,8 @@ func (e *Engine) sweep(ctx context.Context) {
 	if room <= 0 {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, sweepTime)
-	defer cancel()
 	ids, err := e.Runs.Claimable(ctx, e.cfg.Limits, room)
-	if errors.Is(ctx.Err(), context.Canceled) {
+	if ctx.Err() != nil {
 		return // the process ends
 	}
 	if err != nil {
