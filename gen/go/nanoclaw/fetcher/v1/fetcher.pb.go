@@ -26,6 +26,136 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+// CheckRobotsRequest asks about addresses of one origin.
+type CheckRobotsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Absolute addresses of one scheme, host and port.
+	Urls          []string `protobuf:"bytes,1,rep,name=urls,proto3" json:"urls,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CheckRobotsRequest) Reset() {
+	*x = CheckRobotsRequest{}
+	mi := &file_nanoclaw_fetcher_v1_fetcher_proto_msgTypes[0]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CheckRobotsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CheckRobotsRequest) ProtoMessage() {}
+
+func (x *CheckRobotsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_nanoclaw_fetcher_v1_fetcher_proto_msgTypes[0]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CheckRobotsRequest.ProtoReflect.Descriptor instead.
+func (*CheckRobotsRequest) Descriptor() ([]byte, []int) {
+	return file_nanoclaw_fetcher_v1_fetcher_proto_rawDescGZIP(), []int{0}
+}
+
+func (x *CheckRobotsRequest) GetUrls() []string {
+	if x != nil {
+		return x.Urls
+	}
+	return nil
+}
+
+// CheckRobotsResponse is what the origin's robots.txt says.
+type CheckRobotsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// For each address, in order: it may be asked for.
+	Allowed []bool `protobuf:"varint,1,rep,packed,name=allowed,proto3" json:"allowed,omitempty"`
+	// What was found: rules (a robots.txt was read), none (the server has none:
+	// everything is allowed) or unreachable (the server failed or cannot be
+	// reached: nothing is allowed until it can).
+	State string `protobuf:"bytes,2,opt,name=state,proto3" json:"state,omitempty"`
+	// Crawl-delay of the group for us, in milliseconds; 0 without one.
+	CrawlDelayMs int32 `protobuf:"varint,3,opt,name=crawl_delay_ms,json=crawlDelayMs,proto3" json:"crawl_delay_ms,omitempty"`
+	// How long the answer holds, in milliseconds.
+	ValidMs int32 `protobuf:"varint,4,opt,name=valid_ms,json=validMs,proto3" json:"valid_ms,omitempty"`
+	// Why nothing is allowed, for a person.
+	Reason        string `protobuf:"bytes,5,opt,name=reason,proto3" json:"reason,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CheckRobotsResponse) Reset() {
+	*x = CheckRobotsResponse{}
+	mi := &file_nanoclaw_fetcher_v1_fetcher_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CheckRobotsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CheckRobotsResponse) ProtoMessage() {}
+
+func (x *CheckRobotsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_nanoclaw_fetcher_v1_fetcher_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CheckRobotsResponse.ProtoReflect.Descriptor instead.
+func (*CheckRobotsResponse) Descriptor() ([]byte, []int) {
+	return file_nanoclaw_fetcher_v1_fetcher_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *CheckRobotsResponse) GetAllowed() []bool {
+	if x != nil {
+		return x.Allowed
+	}
+	return nil
+}
+
+func (x *CheckRobotsResponse) GetState() string {
+	if x != nil {
+		return x.State
+	}
+	return ""
+}
+
+func (x *CheckRobotsResponse) GetCrawlDelayMs() int32 {
+	if x != nil {
+		return x.CrawlDelayMs
+	}
+	return 0
+}
+
+func (x *CheckRobotsResponse) GetValidMs() int32 {
+	if x != nil {
+		return x.ValidMs
+	}
+	return 0
+}
+
+func (x *CheckRobotsResponse) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
 // FetchRequest asks for one page.
 type FetchRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -46,7 +176,7 @@ type FetchRequest struct {
 
 func (x *FetchRequest) Reset() {
 	*x = FetchRequest{}
-	mi := &file_nanoclaw_fetcher_v1_fetcher_proto_msgTypes[0]
+	mi := &file_nanoclaw_fetcher_v1_fetcher_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -58,7 +188,7 @@ func (x *FetchRequest) String() string {
 func (*FetchRequest) ProtoMessage() {}
 
 func (x *FetchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_nanoclaw_fetcher_v1_fetcher_proto_msgTypes[0]
+	mi := &file_nanoclaw_fetcher_v1_fetcher_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -71,7 +201,7 @@ func (x *FetchRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FetchRequest.ProtoReflect.Descriptor instead.
 func (*FetchRequest) Descriptor() ([]byte, []int) {
-	return file_nanoclaw_fetcher_v1_fetcher_proto_rawDescGZIP(), []int{0}
+	return file_nanoclaw_fetcher_v1_fetcher_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *FetchRequest) GetUrl() string {
@@ -125,7 +255,7 @@ type FetchResponse struct {
 
 func (x *FetchResponse) Reset() {
 	*x = FetchResponse{}
-	mi := &file_nanoclaw_fetcher_v1_fetcher_proto_msgTypes[1]
+	mi := &file_nanoclaw_fetcher_v1_fetcher_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -137,7 +267,7 @@ func (x *FetchResponse) String() string {
 func (*FetchResponse) ProtoMessage() {}
 
 func (x *FetchResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_nanoclaw_fetcher_v1_fetcher_proto_msgTypes[1]
+	mi := &file_nanoclaw_fetcher_v1_fetcher_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -150,7 +280,7 @@ func (x *FetchResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FetchResponse.ProtoReflect.Descriptor instead.
 func (*FetchResponse) Descriptor() ([]byte, []int) {
-	return file_nanoclaw_fetcher_v1_fetcher_proto_rawDescGZIP(), []int{1}
+	return file_nanoclaw_fetcher_v1_fetcher_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *FetchResponse) GetUrl() string {
@@ -219,7 +349,7 @@ type PageContent struct {
 
 func (x *PageContent) Reset() {
 	*x = PageContent{}
-	mi := &file_nanoclaw_fetcher_v1_fetcher_proto_msgTypes[2]
+	mi := &file_nanoclaw_fetcher_v1_fetcher_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -231,7 +361,7 @@ func (x *PageContent) String() string {
 func (*PageContent) ProtoMessage() {}
 
 func (x *PageContent) ProtoReflect() protoreflect.Message {
-	mi := &file_nanoclaw_fetcher_v1_fetcher_proto_msgTypes[2]
+	mi := &file_nanoclaw_fetcher_v1_fetcher_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -244,7 +374,7 @@ func (x *PageContent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PageContent.ProtoReflect.Descriptor instead.
 func (*PageContent) Descriptor() ([]byte, []int) {
-	return file_nanoclaw_fetcher_v1_fetcher_proto_rawDescGZIP(), []int{2}
+	return file_nanoclaw_fetcher_v1_fetcher_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *PageContent) GetText() string {
@@ -288,7 +418,7 @@ type Link struct {
 
 func (x *Link) Reset() {
 	*x = Link{}
-	mi := &file_nanoclaw_fetcher_v1_fetcher_proto_msgTypes[3]
+	mi := &file_nanoclaw_fetcher_v1_fetcher_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -300,7 +430,7 @@ func (x *Link) String() string {
 func (*Link) ProtoMessage() {}
 
 func (x *Link) ProtoReflect() protoreflect.Message {
-	mi := &file_nanoclaw_fetcher_v1_fetcher_proto_msgTypes[3]
+	mi := &file_nanoclaw_fetcher_v1_fetcher_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -313,7 +443,7 @@ func (x *Link) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Link.ProtoReflect.Descriptor instead.
 func (*Link) Descriptor() ([]byte, []int) {
-	return file_nanoclaw_fetcher_v1_fetcher_proto_rawDescGZIP(), []int{3}
+	return file_nanoclaw_fetcher_v1_fetcher_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Link) GetText() string {
@@ -343,7 +473,7 @@ type Image struct {
 
 func (x *Image) Reset() {
 	*x = Image{}
-	mi := &file_nanoclaw_fetcher_v1_fetcher_proto_msgTypes[4]
+	mi := &file_nanoclaw_fetcher_v1_fetcher_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -355,7 +485,7 @@ func (x *Image) String() string {
 func (*Image) ProtoMessage() {}
 
 func (x *Image) ProtoReflect() protoreflect.Message {
-	mi := &file_nanoclaw_fetcher_v1_fetcher_proto_msgTypes[4]
+	mi := &file_nanoclaw_fetcher_v1_fetcher_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -368,7 +498,7 @@ func (x *Image) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Image.ProtoReflect.Descriptor instead.
 func (*Image) Descriptor() ([]byte, []int) {
-	return file_nanoclaw_fetcher_v1_fetcher_proto_rawDescGZIP(), []int{4}
+	return file_nanoclaw_fetcher_v1_fetcher_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Image) GetAlt() string {
@@ -402,7 +532,7 @@ type StructuredPage struct {
 
 func (x *StructuredPage) Reset() {
 	*x = StructuredPage{}
-	mi := &file_nanoclaw_fetcher_v1_fetcher_proto_msgTypes[5]
+	mi := &file_nanoclaw_fetcher_v1_fetcher_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -414,7 +544,7 @@ func (x *StructuredPage) String() string {
 func (*StructuredPage) ProtoMessage() {}
 
 func (x *StructuredPage) ProtoReflect() protoreflect.Message {
-	mi := &file_nanoclaw_fetcher_v1_fetcher_proto_msgTypes[5]
+	mi := &file_nanoclaw_fetcher_v1_fetcher_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -427,7 +557,7 @@ func (x *StructuredPage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StructuredPage.ProtoReflect.Descriptor instead.
 func (*StructuredPage) Descriptor() ([]byte, []int) {
-	return file_nanoclaw_fetcher_v1_fetcher_proto_rawDescGZIP(), []int{5}
+	return file_nanoclaw_fetcher_v1_fetcher_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *StructuredPage) GetTitle() string {
@@ -471,7 +601,7 @@ type Heading struct {
 
 func (x *Heading) Reset() {
 	*x = Heading{}
-	mi := &file_nanoclaw_fetcher_v1_fetcher_proto_msgTypes[6]
+	mi := &file_nanoclaw_fetcher_v1_fetcher_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -483,7 +613,7 @@ func (x *Heading) String() string {
 func (*Heading) ProtoMessage() {}
 
 func (x *Heading) ProtoReflect() protoreflect.Message {
-	mi := &file_nanoclaw_fetcher_v1_fetcher_proto_msgTypes[6]
+	mi := &file_nanoclaw_fetcher_v1_fetcher_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -496,7 +626,7 @@ func (x *Heading) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Heading.ProtoReflect.Descriptor instead.
 func (*Heading) Descriptor() ([]byte, []int) {
-	return file_nanoclaw_fetcher_v1_fetcher_proto_rawDescGZIP(), []int{6}
+	return file_nanoclaw_fetcher_v1_fetcher_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Heading) GetLevel() int32 {
@@ -542,7 +672,7 @@ type PageMetadata struct {
 
 func (x *PageMetadata) Reset() {
 	*x = PageMetadata{}
-	mi := &file_nanoclaw_fetcher_v1_fetcher_proto_msgTypes[7]
+	mi := &file_nanoclaw_fetcher_v1_fetcher_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -554,7 +684,7 @@ func (x *PageMetadata) String() string {
 func (*PageMetadata) ProtoMessage() {}
 
 func (x *PageMetadata) ProtoReflect() protoreflect.Message {
-	mi := &file_nanoclaw_fetcher_v1_fetcher_proto_msgTypes[7]
+	mi := &file_nanoclaw_fetcher_v1_fetcher_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -567,7 +697,7 @@ func (x *PageMetadata) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PageMetadata.ProtoReflect.Descriptor instead.
 func (*PageMetadata) Descriptor() ([]byte, []int) {
-	return file_nanoclaw_fetcher_v1_fetcher_proto_rawDescGZIP(), []int{7}
+	return file_nanoclaw_fetcher_v1_fetcher_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *PageMetadata) GetTitle() string {
@@ -644,7 +774,15 @@ var File_nanoclaw_fetcher_v1_fetcher_proto protoreflect.FileDescriptor
 
 const file_nanoclaw_fetcher_v1_fetcher_proto_rawDesc = "" +
 	"\n" +
-	"!nanoclaw/fetcher/v1/fetcher.proto\x12\x13nanoclaw.fetcher.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a!nanoclaw/options/v1/options.proto\"\xd8\x01\n" +
+	"!nanoclaw/fetcher/v1/fetcher.proto\x12\x13nanoclaw.fetcher.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a!nanoclaw/options/v1/options.proto\"=\n" +
+	"\x12CheckRobotsRequest\x12'\n" +
+	"\x04urls\x18\x01 \x03(\tB\x13\xbaH\x10\x92\x01\r\b\x01\x10d\"\ar\x05\x10\x01\x18\x80@R\x04urls\"\x9e\x01\n" +
+	"\x13CheckRobotsResponse\x12\x18\n" +
+	"\aallowed\x18\x01 \x03(\bR\aallowed\x12\x14\n" +
+	"\x05state\x18\x02 \x01(\tR\x05state\x12$\n" +
+	"\x0ecrawl_delay_ms\x18\x03 \x01(\x05R\fcrawlDelayMs\x12\x19\n" +
+	"\bvalid_ms\x18\x04 \x01(\x05R\avalidMs\x12\x16\n" +
+	"\x06reason\x18\x05 \x01(\tR\x06reason\"\xd8\x01\n" +
 	"\fFetchRequest\x12\x1c\n" +
 	"\x03url\x18\x01 \x01(\tB\n" +
 	"\xbaH\ar\x05\x10\x01\x18\x80@R\x03url\x12L\n" +
@@ -703,10 +841,11 @@ const file_nanoclaw_fetcher_v1_fetcher_proto_rawDesc = "" +
 	"body_bytes\x18\b \x01(\x05R\tbodyBytes\x12%\n" +
 	"\x0ebody_truncated\x18\t \x01(\bR\rbodyTruncated\x12\x1a\n" +
 	"\battempts\x18\n" +
-	" \x01(\x05R\battempts2\x84\x01\n" +
+	" \x01(\x05R\battempts2\xee\x01\n" +
 	"\x0eFetcherService\x12r\n" +
 	"\x05Fetch\x12!.nanoclaw.fetcher.v1.FetchRequest\x1a\".nanoclaw.fetcher.v1.FetchResponse\"\"\xc2\xda\x18\t\b\x01\x12\x05fetch\x82\xd3\xe4\x93\x02\x0f:\x01*\"\n" +
-	"/api/fetchBCZAgithub.com/nanoclaw/nanoclaw/gen/go/nanoclaw/fetcher/v1;fetcherv1b\x06proto3"
+	"/api/fetch\x12h\n" +
+	"\vCheckRobots\x12'.nanoclaw.fetcher.v1.CheckRobotsRequest\x1a(.nanoclaw.fetcher.v1.CheckRobotsResponse\"\x06\xc2\xda\x18\x02\b\x02BCZAgithub.com/nanoclaw/nanoclaw/gen/go/nanoclaw/fetcher/v1;fetcherv1b\x06proto3"
 
 var (
 	file_nanoclaw_fetcher_v1_fetcher_proto_rawDescOnce sync.Once
@@ -720,33 +859,37 @@ func file_nanoclaw_fetcher_v1_fetcher_proto_rawDescGZIP() []byte {
 	return file_nanoclaw_fetcher_v1_fetcher_proto_rawDescData
 }
 
-var file_nanoclaw_fetcher_v1_fetcher_proto_msgTypes = make([]protoimpl.MessageInfo, 9)
+var file_nanoclaw_fetcher_v1_fetcher_proto_msgTypes = make([]protoimpl.MessageInfo, 11)
 var file_nanoclaw_fetcher_v1_fetcher_proto_goTypes = []any{
-	(*FetchRequest)(nil),   // 0: nanoclaw.fetcher.v1.FetchRequest
-	(*FetchResponse)(nil),  // 1: nanoclaw.fetcher.v1.FetchResponse
-	(*PageContent)(nil),    // 2: nanoclaw.fetcher.v1.PageContent
-	(*Link)(nil),           // 3: nanoclaw.fetcher.v1.Link
-	(*Image)(nil),          // 4: nanoclaw.fetcher.v1.Image
-	(*StructuredPage)(nil), // 5: nanoclaw.fetcher.v1.StructuredPage
-	(*Heading)(nil),        // 6: nanoclaw.fetcher.v1.Heading
-	(*PageMetadata)(nil),   // 7: nanoclaw.fetcher.v1.PageMetadata
-	nil,                    // 8: nanoclaw.fetcher.v1.StructuredPage.MetaEntry
+	(*CheckRobotsRequest)(nil),  // 0: nanoclaw.fetcher.v1.CheckRobotsRequest
+	(*CheckRobotsResponse)(nil), // 1: nanoclaw.fetcher.v1.CheckRobotsResponse
+	(*FetchRequest)(nil),        // 2: nanoclaw.fetcher.v1.FetchRequest
+	(*FetchResponse)(nil),       // 3: nanoclaw.fetcher.v1.FetchResponse
+	(*PageContent)(nil),         // 4: nanoclaw.fetcher.v1.PageContent
+	(*Link)(nil),                // 5: nanoclaw.fetcher.v1.Link
+	(*Image)(nil),               // 6: nanoclaw.fetcher.v1.Image
+	(*StructuredPage)(nil),      // 7: nanoclaw.fetcher.v1.StructuredPage
+	(*Heading)(nil),             // 8: nanoclaw.fetcher.v1.Heading
+	(*PageMetadata)(nil),        // 9: nanoclaw.fetcher.v1.PageMetadata
+	nil,                         // 10: nanoclaw.fetcher.v1.StructuredPage.MetaEntry
 }
 var file_nanoclaw_fetcher_v1_fetcher_proto_depIdxs = []int32{
-	2, // 0: nanoclaw.fetcher.v1.FetchResponse.content:type_name -> nanoclaw.fetcher.v1.PageContent
-	7, // 1: nanoclaw.fetcher.v1.FetchResponse.metadata:type_name -> nanoclaw.fetcher.v1.PageMetadata
-	3, // 2: nanoclaw.fetcher.v1.PageContent.links:type_name -> nanoclaw.fetcher.v1.Link
-	4, // 3: nanoclaw.fetcher.v1.PageContent.images:type_name -> nanoclaw.fetcher.v1.Image
-	5, // 4: nanoclaw.fetcher.v1.PageContent.structured:type_name -> nanoclaw.fetcher.v1.StructuredPage
-	8, // 5: nanoclaw.fetcher.v1.StructuredPage.meta:type_name -> nanoclaw.fetcher.v1.StructuredPage.MetaEntry
-	6, // 6: nanoclaw.fetcher.v1.StructuredPage.headings:type_name -> nanoclaw.fetcher.v1.Heading
-	0, // 7: nanoclaw.fetcher.v1.FetcherService.Fetch:input_type -> nanoclaw.fetcher.v1.FetchRequest
-	1, // 8: nanoclaw.fetcher.v1.FetcherService.Fetch:output_type -> nanoclaw.fetcher.v1.FetchResponse
-	8, // [8:9] is the sub-list for method output_type
-	7, // [7:8] is the sub-list for method input_type
-	7, // [7:7] is the sub-list for extension type_name
-	7, // [7:7] is the sub-list for extension extendee
-	0, // [0:7] is the sub-list for field type_name
+	4,  // 0: nanoclaw.fetcher.v1.FetchResponse.content:type_name -> nanoclaw.fetcher.v1.PageContent
+	9,  // 1: nanoclaw.fetcher.v1.FetchResponse.metadata:type_name -> nanoclaw.fetcher.v1.PageMetadata
+	5,  // 2: nanoclaw.fetcher.v1.PageContent.links:type_name -> nanoclaw.fetcher.v1.Link
+	6,  // 3: nanoclaw.fetcher.v1.PageContent.images:type_name -> nanoclaw.fetcher.v1.Image
+	7,  // 4: nanoclaw.fetcher.v1.PageContent.structured:type_name -> nanoclaw.fetcher.v1.StructuredPage
+	10, // 5: nanoclaw.fetcher.v1.StructuredPage.meta:type_name -> nanoclaw.fetcher.v1.StructuredPage.MetaEntry
+	8,  // 6: nanoclaw.fetcher.v1.StructuredPage.headings:type_name -> nanoclaw.fetcher.v1.Heading
+	2,  // 7: nanoclaw.fetcher.v1.FetcherService.Fetch:input_type -> nanoclaw.fetcher.v1.FetchRequest
+	0,  // 8: nanoclaw.fetcher.v1.FetcherService.CheckRobots:input_type -> nanoclaw.fetcher.v1.CheckRobotsRequest
+	3,  // 9: nanoclaw.fetcher.v1.FetcherService.Fetch:output_type -> nanoclaw.fetcher.v1.FetchResponse
+	1,  // 10: nanoclaw.fetcher.v1.FetcherService.CheckRobots:output_type -> nanoclaw.fetcher.v1.CheckRobotsResponse
+	9,  // [9:11] is the sub-list for method output_type
+	7,  // [7:9] is the sub-list for method input_type
+	7,  // [7:7] is the sub-list for extension type_name
+	7,  // [7:7] is the sub-list for extension extendee
+	0,  // [0:7] is the sub-list for field type_name
 }
 
 func init() { file_nanoclaw_fetcher_v1_fetcher_proto_init() }
@@ -754,14 +897,14 @@ func file_nanoclaw_fetcher_v1_fetcher_proto_init() {
 	if File_nanoclaw_fetcher_v1_fetcher_proto != nil {
 		return
 	}
-	file_nanoclaw_fetcher_v1_fetcher_proto_msgTypes[0].OneofWrappers = []any{}
+	file_nanoclaw_fetcher_v1_fetcher_proto_msgTypes[2].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_nanoclaw_fetcher_v1_fetcher_proto_rawDesc), len(file_nanoclaw_fetcher_v1_fetcher_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   9,
+			NumMessages:   11,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

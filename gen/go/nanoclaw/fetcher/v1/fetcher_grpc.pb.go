@@ -21,7 +21,8 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	FetcherService_Fetch_FullMethodName = "/nanoclaw.fetcher.v1.FetcherService/Fetch"
+	FetcherService_Fetch_FullMethodName       = "/nanoclaw.fetcher.v1.FetcherService/Fetch"
+	FetcherService_CheckRobots_FullMethodName = "/nanoclaw.fetcher.v1.FetcherService/CheckRobots"
 )
 
 // FetcherServiceClient is the client API for FetcherService service.
@@ -33,6 +34,9 @@ type FetcherServiceClient interface {
 	// Fetch gets one page and extracts what was asked for. A page that answers
 	// with an error status is an answer; a page that cannot be had is an error.
 	Fetch(ctx context.Context, in *FetchRequest, opts ...grpc.CallOption) (*FetchResponse, error)
+	// CheckRobots tells which addresses of one origin its robots.txt allows, by
+	// RFC 9309.
+	CheckRobots(ctx context.Context, in *CheckRobotsRequest, opts ...grpc.CallOption) (*CheckRobotsResponse, error)
 }
 
 type fetcherServiceClient struct {
@@ -53,6 +57,16 @@ func (c *fetcherServiceClient) Fetch(ctx context.Context, in *FetchRequest, opts
 	return out, nil
 }
 
+func (c *fetcherServiceClient) CheckRobots(ctx context.Context, in *CheckRobotsRequest, opts ...grpc.CallOption) (*CheckRobotsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(CheckRobotsResponse)
+	err := c.cc.Invoke(ctx, FetcherService_CheckRobots_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // FetcherServiceServer is the server API for FetcherService service.
 // All implementations must embed UnimplementedFetcherServiceServer
 // for forward compatibility.
@@ -62,6 +76,9 @@ type FetcherServiceServer interface {
 	// Fetch gets one page and extracts what was asked for. A page that answers
 	// with an error status is an answer; a page that cannot be had is an error.
 	Fetch(context.Context, *FetchRequest) (*FetchResponse, error)
+	// CheckRobots tells which addresses of one origin its robots.txt allows, by
+	// RFC 9309.
+	CheckRobots(context.Context, *CheckRobotsRequest) (*CheckRobotsResponse, error)
 	mustEmbedUnimplementedFetcherServiceServer()
 }
 
@@ -74,6 +91,9 @@ type UnimplementedFetcherServiceServer struct{}
 
 func (UnimplementedFetcherServiceServer) Fetch(context.Context, *FetchRequest) (*FetchResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Fetch not implemented")
+}
+func (UnimplementedFetcherServiceServer) CheckRobots(context.Context, *CheckRobotsRequest) (*CheckRobotsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method CheckRobots not implemented")
 }
 func (UnimplementedFetcherServiceServer) mustEmbedUnimplementedFetcherServiceServer() {}
 func (UnimplementedFetcherServiceServer) testEmbeddedByValue()                        {}
@@ -114,6 +134,24 @@ func _FetcherService_Fetch_Handler(srv interface{}, ctx context.Context, dec fun
 	return interceptor(ctx, in, info, handler)
 }
 
+func _FetcherService_CheckRobots_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(CheckRobotsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(FetcherServiceServer).CheckRobots(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: FetcherService_CheckRobots_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(FetcherServiceServer).CheckRobots(ctx, req.(*CheckRobotsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // FetcherService_ServiceDesc is the grpc.ServiceDesc for FetcherService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -124,6 +162,10 @@ var FetcherService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "Fetch",
 			Handler:    _FetcherService_Fetch_Handler,
+		},
+		{
+			MethodName: "CheckRobots",
+			Handler:    _FetcherService_CheckRobots_Handler,
 		},
 	},
 	Streams:  []grpc.StreamDesc{},

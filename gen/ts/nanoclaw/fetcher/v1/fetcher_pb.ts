@@ -15,7 +15,79 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file nanoclaw/fetcher/v1/fetcher.proto.
  */
 export const file_nanoclaw_fetcher_v1_fetcher: GenFile = /*@__PURE__*/
-  fileDesc("CiFuYW5vY2xhdy9mZXRjaGVyL3YxL2ZldGNoZXIucHJvdG8SE25hbm9jbGF3LmZldGNoZXIudjEitAEKDEZldGNoUmVxdWVzdBIXCgN1cmwYASABKAlCCrpIB3IFEAEYgEASPwoMZXh0cmFjdF90eXBlGAIgASgJQim6SCbYAQFyIVIEdGV4dFIFbGlua3NSBmltYWdlc1IKc3RydWN0dXJlZBIXCgZvZmZzZXQYAyABKAVCB7pIBBoCKAASIwoJbWF4X2NoYXJzGAQgASgFQgu6SAgaBhjAhD0oZEgAiAEBQgwKCl9tYXhfY2hhcnMi0wEKDUZldGNoUmVzcG9uc2USCwoDdXJsGAEgASgJEjEKB2NvbnRlbnQYAiABKAsyIC5uYW5vY2xhdy5mZXRjaGVyLnYxLlBhZ2VDb250ZW50EjMKCG1ldGFkYXRhGAMgASgLMiEubmFub2NsYXcuZmV0Y2hlci52MS5QYWdlTWV0YWRhdGESEQoJdHJ1bmNhdGVkGAQgASgIEhMKC25leHRfb2Zmc2V0GAUgASgFEhMKC3RvdGFsX2NoYXJzGAYgASgFEhAKCHdhcm5pbmdzGAcgAygJIqoBCgtQYWdlQ29udGVudBIMCgR0ZXh0GAEgASgJEigKBWxpbmtzGAIgAygLMhkubmFub2NsYXcuZmV0Y2hlci52MS5MaW5rEioKBmltYWdlcxgDIAMoCzIaLm5hbm9jbGF3LmZldGNoZXIudjEuSW1hZ2USNwoKc3RydWN0dXJlZBgEIAEoCzIjLm5hbm9jbGF3LmZldGNoZXIudjEuU3RydWN0dXJlZFBhZ2UiIQoETGluaxIMCgR0ZXh0GAEgASgJEgsKA3VybBgCIAEoCSIhCgVJbWFnZRILCgNhbHQYASABKAkSCwoDc3JjGAIgASgJIs0BCg5TdHJ1Y3R1cmVkUGFnZRINCgV0aXRsZRgBIAEoCRI7CgRtZXRhGAIgAygLMi0ubmFub2NsYXcuZmV0Y2hlci52MS5TdHJ1Y3R1cmVkUGFnZS5NZXRhRW50cnkSLgoIaGVhZGluZ3MYAyADKAsyHC5uYW5vY2xhdy5mZXRjaGVyLnYxLkhlYWRpbmcSEgoKcGFyYWdyYXBocxgEIAMoCRorCglNZXRhRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASImCgdIZWFkaW5nEg0KBWxldmVsGAEgASgFEgwKBHRleHQYAiABKAki1AEKDFBhZ2VNZXRhZGF0YRINCgV0aXRsZRgBIAEoCRITCgtzdGF0dXNfY29kZRgCIAEoBRIUCgxjb250ZW50X3R5cGUYAyABKAkSFQoNZGV0ZWN0ZWRfdHlwZRgEIAEoCRIRCglmaW5hbF91cmwYBSABKAkSEQoJcmVkaXJlY3RzGAYgAygJEg8KB2NoYXJzZXQYByABKAkSEgoKYm9keV9ieXRlcxgIIAEoBRIWCg5ib2R5X3RydW5jYXRlZBgJIAEoCBIQCghhdHRlbXB0cxgKIAEoBTKEAQoORmV0Y2hlclNlcnZpY2UScgoFRmV0Y2gSIS5uYW5vY2xhdy5mZXRjaGVyLnYxLkZldGNoUmVxdWVzdBoiLm5hbm9jbGF3LmZldGNoZXIudjEuRmV0Y2hSZXNwb25zZSIiwtoYCQgBEgVmZXRjaILT5JMCDzoBKiIKL2FwaS9mZXRjaEJDWkFnaXRodWIuY29tL25hbm9jbGF3L25hbm9jbGF3L2dlbi9nby9uYW5vY2xhdy9mZXRjaGVyL3YxO2ZldGNoZXJ2MWIGcHJvdG8z", [file_buf_validate_validate, file_google_api_annotations, file_nanoclaw_options_v1_options]);
+  fileDesc("CiFuYW5vY2xhdy9mZXRjaGVyL3YxL2ZldGNoZXIucHJvdG8SE25hbm9jbGF3LmZldGNoZXIudjEiNwoSQ2hlY2tSb2JvdHNSZXF1ZXN0EiEKBHVybHMYASADKAlCE7pIEJIBDQgBEGQiB3IFEAEYgEAibwoTQ2hlY2tSb2JvdHNSZXNwb25zZRIPCgdhbGxvd2VkGAEgAygIEg0KBXN0YXRlGAIgASgJEhYKDmNyYXdsX2RlbGF5X21zGAMgASgFEhAKCHZhbGlkX21zGAQgASgFEg4KBnJlYXNvbhgFIAEoCSK0AQoMRmV0Y2hSZXF1ZXN0EhcKA3VybBgBIAEoCUIKukgHcgUQARiAQBI/CgxleHRyYWN0X3R5cGUYAiABKAlCKbpIJtgBAXIhUgR0ZXh0UgVsaW5rc1IGaW1hZ2VzUgpzdHJ1Y3R1cmVkEhcKBm9mZnNldBgDIAEoBUIHukgEGgIoABIjCgltYXhfY2hhcnMYBCABKAVCC7pICBoGGMCEPShkSACIAQFCDAoKX21heF9jaGFycyLTAQoNRmV0Y2hSZXNwb25zZRILCgN1cmwYASABKAkSMQoHY29udGVudBgCIAEoCzIgLm5hbm9jbGF3LmZldGNoZXIudjEuUGFnZUNvbnRlbnQSMwoIbWV0YWRhdGEYAyABKAsyIS5uYW5vY2xhdy5mZXRjaGVyLnYxLlBhZ2VNZXRhZGF0YRIRCgl0cnVuY2F0ZWQYBCABKAgSEwoLbmV4dF9vZmZzZXQYBSABKAUSEwoLdG90YWxfY2hhcnMYBiABKAUSEAoId2FybmluZ3MYByADKAkiqgEKC1BhZ2VDb250ZW50EgwKBHRleHQYASABKAkSKAoFbGlua3MYAiADKAsyGS5uYW5vY2xhdy5mZXRjaGVyLnYxLkxpbmsSKgoGaW1hZ2VzGAMgAygLMhoubmFub2NsYXcuZmV0Y2hlci52MS5JbWFnZRI3CgpzdHJ1Y3R1cmVkGAQgASgLMiMubmFub2NsYXcuZmV0Y2hlci52MS5TdHJ1Y3R1cmVkUGFnZSIhCgRMaW5rEgwKBHRleHQYASABKAkSCwoDdXJsGAIgASgJIiEKBUltYWdlEgsKA2FsdBgBIAEoCRILCgNzcmMYAiABKAkizQEKDlN0cnVjdHVyZWRQYWdlEg0KBXRpdGxlGAEgASgJEjsKBG1ldGEYAiADKAsyLS5uYW5vY2xhdy5mZXRjaGVyLnYxLlN0cnVjdHVyZWRQYWdlLk1ldGFFbnRyeRIuCghoZWFkaW5ncxgDIAMoCzIcLm5hbm9jbGF3LmZldGNoZXIudjEuSGVhZGluZxISCgpwYXJhZ3JhcGhzGAQgAygJGisKCU1ldGFFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIiYKB0hlYWRpbmcSDQoFbGV2ZWwYASABKAUSDAoEdGV4dBgCIAEoCSLUAQoMUGFnZU1ldGFkYXRhEg0KBXRpdGxlGAEgASgJEhMKC3N0YXR1c19jb2RlGAIgASgFEhQKDGNvbnRlbnRfdHlwZRgDIAEoCRIVCg1kZXRlY3RlZF90eXBlGAQgASgJEhEKCWZpbmFsX3VybBgFIAEoCRIRCglyZWRpcmVjdHMYBiADKAkSDwoHY2hhcnNldBgHIAEoCRISCgpib2R5X2J5dGVzGAggASgFEhYKDmJvZHlfdHJ1bmNhdGVkGAkgASgIEhAKCGF0dGVtcHRzGAogASgFMu4BCg5GZXRjaGVyU2VydmljZRJyCgVGZXRjaBIhLm5hbm9jbGF3LmZldGNoZXIudjEuRmV0Y2hSZXF1ZXN0GiIubmFub2NsYXcuZmV0Y2hlci52MS5GZXRjaFJlc3BvbnNlIiLC2hgJCAESBWZldGNogtPkkwIPOgEqIgovYXBpL2ZldGNoEmgKC0NoZWNrUm9ib3RzEicubmFub2NsYXcuZmV0Y2hlci52MS5DaGVja1JvYm90c1JlcXVlc3QaKC5uYW5vY2xhdy5mZXRjaGVyLnYxLkNoZWNrUm9ib3RzUmVzcG9uc2UiBsLaGAIIAkJDWkFnaXRodWIuY29tL25hbm9jbGF3L25hbm9jbGF3L2dlbi9nby9uYW5vY2xhdy9mZXRjaGVyL3YxO2ZldGNoZXJ2MWIGcHJvdG8z", [file_buf_validate_validate, file_google_api_annotations, file_nanoclaw_options_v1_options]);
+
+/**
+ * CheckRobotsRequest asks about addresses of one origin.
+ *
+ * @generated from message nanoclaw.fetcher.v1.CheckRobotsRequest
+ */
+export type CheckRobotsRequest = Message<"nanoclaw.fetcher.v1.CheckRobotsRequest"> & {
+  /**
+   * Absolute addresses of one scheme, host and port.
+   *
+   * @generated from field: repeated string urls = 1;
+   */
+  urls: string[];
+};
+
+/**
+ * Describes the message nanoclaw.fetcher.v1.CheckRobotsRequest.
+ * Use `create(CheckRobotsRequestSchema)` to create a new message.
+ */
+export const CheckRobotsRequestSchema: GenMessage<CheckRobotsRequest> = /*@__PURE__*/
+  messageDesc(file_nanoclaw_fetcher_v1_fetcher, 0);
+
+/**
+ * CheckRobotsResponse is what the origin's robots.txt says.
+ *
+ * @generated from message nanoclaw.fetcher.v1.CheckRobotsResponse
+ */
+export type CheckRobotsResponse = Message<"nanoclaw.fetcher.v1.CheckRobotsResponse"> & {
+  /**
+   * For each address, in order: it may be asked for.
+   *
+   * @generated from field: repeated bool allowed = 1;
+   */
+  allowed: boolean[];
+
+  /**
+   * What was found: rules (a robots.txt was read), none (the server has none:
+   * everything is allowed) or unreachable (the server failed or cannot be
+   * reached: nothing is allowed until it can).
+   *
+   * @generated from field: string state = 2;
+   */
+  state: string;
+
+  /**
+   * Crawl-delay of the group for us, in milliseconds; 0 without one.
+   *
+   * @generated from field: int32 crawl_delay_ms = 3;
+   */
+  crawlDelayMs: number;
+
+  /**
+   * How long the answer holds, in milliseconds.
+   *
+   * @generated from field: int32 valid_ms = 4;
+   */
+  validMs: number;
+
+  /**
+   * Why nothing is allowed, for a person.
+   *
+   * @generated from field: string reason = 5;
+   */
+  reason: string;
+};
+
+/**
+ * Describes the message nanoclaw.fetcher.v1.CheckRobotsResponse.
+ * Use `create(CheckRobotsResponseSchema)` to create a new message.
+ */
+export const CheckRobotsResponseSchema: GenMessage<CheckRobotsResponse> = /*@__PURE__*/
+  messageDesc(file_nanoclaw_fetcher_v1_fetcher, 1);
 
 /**
  * FetchRequest asks for one page.
@@ -60,7 +132,7 @@ export type FetchRequest = Message<"nanoclaw.fetcher.v1.FetchRequest"> & {
  * Use `create(FetchRequestSchema)` to create a new message.
  */
 export const FetchRequestSchema: GenMessage<FetchRequest> = /*@__PURE__*/
-  messageDesc(file_nanoclaw_fetcher_v1_fetcher, 0);
+  messageDesc(file_nanoclaw_fetcher_v1_fetcher, 2);
 
 /**
  * FetchResponse is what was read of a page.
@@ -123,7 +195,7 @@ export type FetchResponse = Message<"nanoclaw.fetcher.v1.FetchResponse"> & {
  * Use `create(FetchResponseSchema)` to create a new message.
  */
 export const FetchResponseSchema: GenMessage<FetchResponse> = /*@__PURE__*/
-  messageDesc(file_nanoclaw_fetcher_v1_fetcher, 1);
+  messageDesc(file_nanoclaw_fetcher_v1_fetcher, 3);
 
 /**
  * PageContent holds the fields that the extract type fills.
@@ -165,7 +237,7 @@ export type PageContent = Message<"nanoclaw.fetcher.v1.PageContent"> & {
  * Use `create(PageContentSchema)` to create a new message.
  */
 export const PageContentSchema: GenMessage<PageContent> = /*@__PURE__*/
-  messageDesc(file_nanoclaw_fetcher_v1_fetcher, 2);
+  messageDesc(file_nanoclaw_fetcher_v1_fetcher, 4);
 
 /**
  * Link is one link of a page.
@@ -193,7 +265,7 @@ export type Link = Message<"nanoclaw.fetcher.v1.Link"> & {
  * Use `create(LinkSchema)` to create a new message.
  */
 export const LinkSchema: GenMessage<Link> = /*@__PURE__*/
-  messageDesc(file_nanoclaw_fetcher_v1_fetcher, 3);
+  messageDesc(file_nanoclaw_fetcher_v1_fetcher, 5);
 
 /**
  * Image is one image of a page.
@@ -221,7 +293,7 @@ export type Image = Message<"nanoclaw.fetcher.v1.Image"> & {
  * Use `create(ImageSchema)` to create a new message.
  */
 export const ImageSchema: GenMessage<Image> = /*@__PURE__*/
-  messageDesc(file_nanoclaw_fetcher_v1_fetcher, 4);
+  messageDesc(file_nanoclaw_fetcher_v1_fetcher, 6);
 
 /**
  * StructuredPage is a page in parts. Meta and headings come with offset 0 only.
@@ -263,7 +335,7 @@ export type StructuredPage = Message<"nanoclaw.fetcher.v1.StructuredPage"> & {
  * Use `create(StructuredPageSchema)` to create a new message.
  */
 export const StructuredPageSchema: GenMessage<StructuredPage> = /*@__PURE__*/
-  messageDesc(file_nanoclaw_fetcher_v1_fetcher, 5);
+  messageDesc(file_nanoclaw_fetcher_v1_fetcher, 7);
 
 /**
  * Heading is one heading.
@@ -291,7 +363,7 @@ export type Heading = Message<"nanoclaw.fetcher.v1.Heading"> & {
  * Use `create(HeadingSchema)` to create a new message.
  */
 export const HeadingSchema: GenMessage<Heading> = /*@__PURE__*/
-  messageDesc(file_nanoclaw_fetcher_v1_fetcher, 6);
+  messageDesc(file_nanoclaw_fetcher_v1_fetcher, 8);
 
 /**
  * PageMetadata is what is known of a fetched page.
@@ -375,7 +447,7 @@ export type PageMetadata = Message<"nanoclaw.fetcher.v1.PageMetadata"> & {
  * Use `create(PageMetadataSchema)` to create a new message.
  */
 export const PageMetadataSchema: GenMessage<PageMetadata> = /*@__PURE__*/
-  messageDesc(file_nanoclaw_fetcher_v1_fetcher, 7);
+  messageDesc(file_nanoclaw_fetcher_v1_fetcher, 9);
 
 /**
  * FetcherService fetches pages from public addresses only.
@@ -393,6 +465,17 @@ export const FetcherService: GenService<{
     methodKind: "unary";
     input: typeof FetchRequestSchema;
     output: typeof FetchResponseSchema;
+  },
+  /**
+   * CheckRobots tells which addresses of one origin its robots.txt allows, by
+   * RFC 9309.
+   *
+   * @generated from rpc nanoclaw.fetcher.v1.FetcherService.CheckRobots
+   */
+  checkRobots: {
+    methodKind: "unary";
+    input: typeof CheckRobotsRequestSchema;
+    output: typeof CheckRobotsResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_nanoclaw_fetcher_v1_fetcher, 0);
