@@ -24,6 +24,9 @@ type Call struct {
 	ArgumentsJSON string
 	// Changes tells what was repaired in the arguments, for the result's notes.
 	Changes []string
+	// Conversation is the id of the conversation that the call is made for; empty
+	// for a call that is made without one.
+	Conversation string
 
 	running *running
 }

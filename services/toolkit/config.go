@@ -17,6 +17,9 @@ const (
 	// MetadataNotAfter is the time after which the call must not be started any
 	// more, in unix milliseconds: the end of the lease under which it was planned.
 	MetadataNotAfter = "x-not-after"
+	// MetadataConversation is the id of the conversation for which the call is
+	// made. It is missing for a call that is made without one.
+	MetadataConversation = "x-conversation"
 )
 
 // Defaults and fixed limits of a provider.

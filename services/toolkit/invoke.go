@@ -140,6 +140,11 @@ func isFirstMessage(p *toolv1.Progress) bool {
 	return p.GetMessage() == "" && p.GetDone() == 0 && p.GetTotal() == 0
 }
 
+// WithConversation tells the provider for which conversation a call is made.
+func WithConversation(ctx context.Context, id string) context.Context {
+	return metadata.AppendToOutgoingContext(ctx, MetadataConversation, id)
+}
+
 // WithNotAfter sets the end of the lease under which a call is made: a provider
 // built with toolkit refuses to start it later.
 func WithNotAfter(ctx context.Context, leaseEnd time.Time) context.Context {

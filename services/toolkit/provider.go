@@ -114,6 +114,7 @@ func (p *Provider) CallTool(req *toolv1.CallToolRequest, stream callStream) erro
 		EffectKey:     req.GetEffectKey(),
 		ArgumentsJSON: string(canonical),
 		Changes:       changes,
+		Conversation:  firstMetadata(ctx, MetadataConversation),
 	})
 	if err != nil {
 		return err

@@ -40,6 +40,8 @@ type Call struct {
 	Tool      *registry.Tool
 	Canonical []byte // arguments
 	EffectKey string
+	// Conversation that the call is made for; empty: none.
+	Conversation string
 	// NotAfter is when the right to make the call ends; zero: never.
 	NotAfter time.Time
 	Attempt  int
@@ -105,6 +107,9 @@ func do(ctx context.Context, c Call, progress func(*toolv1.Progress)) Outcome {
 	defer cancel()
 	if !c.NotAfter.IsZero() {
 		callCtx = toolkit.WithNotAfter(callCtx, c.NotAfter)
+	}
+	if c.Conversation != "" {
+		callCtx = toolkit.WithConversation(callCtx, c.Conversation)
 	}
 	req := &toolv1.CallToolRequest{Name: c.Tool.RemoteName, ArgumentsJson: string(c.Canonical), EffectKey: c.EffectKey}
 	got, err := toolkit.Invoke(callCtx, c.Tool.Provider.Client, req, toolkit.InvokeOptions{MaxBytes: maxResultBytes, OnProgress: progress})

@@ -175,7 +175,7 @@ func (t *turn) makeCall(ctx context.Context, places *semaphore.Weighted, c *sche
 		return context.Cause(ctx)
 	}
 	defer places.Release(1)
-	call := dispatch.Call{ID: c.ID, Tool: d.Tool, Canonical: d.Canonical, EffectKey: c.EffectKey, Attempt: c.Attempt + 1}
+	call := dispatch.Call{ID: c.ID, Tool: d.Tool, Canonical: d.Canonical, EffectKey: c.EffectKey, Conversation: c.ConversationID, Attempt: c.Attempt + 1}
 	out, known := t.recover(ctx, c, call)
 	if !known {
 		if sc := trace.SpanContextFromContext(ctx); sc.HasTraceID() {

@@ -40,12 +40,15 @@ const (
 	ScopeTools  = "tools"
 	ScopeSearch = "search"
 	ScopeFetch  = "fetch"
+	ScopeCrawl  = "crawl"
+	ScopeCode   = "code"
+	ScopeFiles  = "files"
 	ScopeUsage  = "usage"
 	ScopeTokens = "tokens"
 )
 
 // usualScopes are what a token gets when nobody says what it is for.
-var usualScopes = []string{ScopeChat, ScopeTools, ScopeSearch, ScopeFetch, ScopeUsage}
+var usualScopes = []string{ScopeChat, ScopeTools, ScopeSearch, ScopeFetch, ScopeCrawl, ScopeFiles, ScopeUsage}
 
 var (
 	// ErrBadToken says that the token is unknown, revoked or expired.

@@ -152,7 +152,8 @@ type TokenInfo struct {
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	// Name that its owner gave it.
 	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
-	// Scopes: chat, tools, search, fetch, usage, tokens, or * for all.
+	// Scopes: chat, tools, search, fetch, crawl, code, files, usage, tokens, or *
+	// for all.
 	Scopes []string `protobuf:"bytes,3,rep,name=scopes,proto3" json:"scopes,omitempty"`
 	// Its first characters, to tell it from others.
 	Prefix string `protobuf:"bytes,4,opt,name=prefix,proto3" json:"prefix,omitempty"`
@@ -251,8 +252,8 @@ type CreateTokenRequest struct {
 	// Name, 1 to 100 characters.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	// Scopes, none that the caller's own token lacks; empty: chat, tools,
-	// search, fetch and usage as far as the caller has them, which must be one at
-	// least.
+	// search, fetch, crawl, files and usage as far as the caller has them, which
+	// must be one at least.
 	Scopes []string `protobuf:"bytes,2,rep,name=scopes,proto3" json:"scopes,omitempty"`
 	// Days until it ends, 1 to 3,650, and not beyond the end of the caller's own
 	// token; 0: when that ends, or never.
@@ -794,10 +795,10 @@ const file_nanoclaw_orchestrator_v1_identity_proto_rawDesc = "" +
 	"\n" +
 	"expires_at\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\texpiresAt\x12<\n" +
 	"\flast_used_at\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\n" +
-	"lastUsedAt\"\xbb\x01\n" +
+	"lastUsedAt\"\xcf\x01\n" +
 	"\x12CreateTokenRequest\x12\x1d\n" +
-	"\x04name\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18dR\x04name\x12R\n" +
-	"\x06scopes\x18\x02 \x03(\tB:\xbaH7\x92\x014\x10\x10\"0r.R\x04chatR\x05toolsR\x06searchR\x05fetchR\x05usageR\x06tokensR\x01*R\x06scopes\x122\n" +
+	"\x04name\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18dR\x04name\x12f\n" +
+	"\x06scopes\x18\x02 \x03(\tBN\xbaHK\x92\x01H\x10\x10\"DrBR\x04chatR\x05toolsR\x06searchR\x05fetchR\x05crawlR\x04codeR\x05filesR\x05usageR\x06tokensR\x01*R\x06scopes\x122\n" +
 	"\x0fexpires_in_days\x18\x03 \x01(\x05B\n" +
 	"\xbaH\a\x1a\x05\x18\xc2\x1c(\x00R\rexpiresInDays\"\x84\x01\n" +
 	"\x13CreateTokenResponse\x12\x0e\n" +
