@@ -39,6 +39,9 @@ type Config struct {
 	MaxRetries int `config:"max_retries"`
 	// UserAgent is sent to every server.
 	UserAgent string `config:"user_agent"`
+	// MaxBatches is how many batches of crawl tasks, each of one host, are
+	// fetched at the same time.
+	MaxBatches int `config:"max_batches"`
 }
 
 // DefaultConfig is what holds where the configuration says nothing.
@@ -49,6 +52,7 @@ func DefaultConfig() Config {
 		TimeoutSeconds: int(net.Timeout / time.Second),
 		MaxRetries:     net.MaxRetries,
 		UserAgent:      net.UserAgent,
+		MaxBatches:     8,
 	}
 }
 
@@ -64,6 +68,7 @@ func (c Config) Validate() error {
 	check(c.TimeoutSeconds >= 1 && c.TimeoutSeconds <= 300, "crawler.timeout is %d; it must be 1 to 300 seconds", c.TimeoutSeconds)
 	check(c.MaxRetries >= 0 && c.MaxRetries <= 10, "crawler.max_retries is %d; it must be 0 to 10", c.MaxRetries)
 	check(c.UserAgent != "" && isHeaderValue(c.UserAgent), "crawler.user_agent must be one line of printable characters")
+	check(c.MaxBatches >= 1 && c.MaxBatches <= 256, "crawler.max_batches is %d; it must be 1 to 256", c.MaxBatches)
 	return errors.Join(errs...)
 }
 

@@ -17,6 +17,8 @@ import (
 
 	fetcherv1 "github.com/nanoclaw/nanoclaw/gen/go/nanoclaw/fetcher/v1"
 	"github.com/nanoclaw/nanoclaw/services/fetcher/internal/httpfetch"
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/blob"
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/cache"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/netguard"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/rpcerr"
 	"github.com/nanoclaw/nanoclaw/services/toolkit"
@@ -28,6 +30,15 @@ type Deps struct {
 	Guard *netguard.Guard
 	// Logger gets one line a failed fetch; nil means slog.Default().
 	Logger *slog.Logger
+	// Cache keeps what robots.txt files say; replicas share one. nil means one
+	// in this process.
+	Cache cache.Cache
+	// Tasks leads to CrawlWorkService, whose batches Run fetches; nil means that
+	// this process crawls nothing.
+	Tasks grpc.ClientConnInterface
+	// Blobs keeps content of crawled pages that is too long for a message; needed
+	// with Tasks, and the same that the task manager reads.
+	Blobs blob.Bucket
 }
 
 // Service fetches and reads pages. It is safe for concurrent use.

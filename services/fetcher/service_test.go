@@ -263,9 +263,9 @@ func TestAFetchIsASpan(t *testing.T) {
 }
 
 func TestConfigurationThatCannotWorkIsRefused(t *testing.T) {
-	bad := Config{MaxWorkers: 0, TimeoutSeconds: 301, MaxRetries: -1, UserAgent: "a\r\nb"}
+	bad := Config{MaxWorkers: 0, TimeoutSeconds: 301, MaxRetries: -1, UserAgent: "a\r\nb", MaxBatches: 0}
 	_, err := New(context.Background(), bad, Deps{})
-	for _, key := range []string{"max_workers", "timeout", "max_retries", "user_agent"} {
+	for _, key := range []string{"max_workers", "timeout", "max_retries", "user_agent", "max_batches"} {
 		if err == nil || !strings.Contains(err.Error(), "crawler."+key) {
 			t.Errorf("%s is not named in %v", key, err)
 		}
