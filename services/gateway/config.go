@@ -59,8 +59,8 @@ type Deps struct {
 	// Conn leads to every service that has no connection of its own below. Its
 	// interceptor must send the principal of the context on.
 	Conn grpc.ClientConnInterface
-	// Orchestrator, Search and Fetcher lead to one service; nil: Conn does.
-	Orchestrator, Search, Fetcher grpc.ClientConnInterface
+	// These lead to one service each; nil: Conn does.
+	Orchestrator, Search, Fetcher, TaskManager, Sandbox grpc.ClientConnInterface
 	// Tokens knows the users of API tokens: the cache that this process has for
 	// its other doors too.
 	Tokens *auth.TokenCache
@@ -76,6 +76,8 @@ type Deps struct {
 func (d Deps) orchestrator() grpc.ClientConnInterface { return orElse(d.Orchestrator, d.Conn) }
 func (d Deps) search() grpc.ClientConnInterface       { return orElse(d.Search, d.Conn) }
 func (d Deps) fetcher() grpc.ClientConnInterface      { return orElse(d.Fetcher, d.Conn) }
+func (d Deps) taskManager() grpc.ClientConnInterface  { return orElse(d.TaskManager, d.Conn) }
+func (d Deps) sandbox() grpc.ClientConnInterface      { return orElse(d.Sandbox, d.Conn) }
 
 func orElse(own, shared grpc.ClientConnInterface) grpc.ClientConnInterface {
 	if own != nil {
@@ -85,7 +87,7 @@ func orElse(own, shared grpc.ClientConnInterface) grpc.ClientConnInterface {
 }
 
 func (d Deps) check(cfg Config) error {
-	if d.orchestrator() == nil || d.search() == nil || d.fetcher() == nil {
+	if d.orchestrator() == nil || d.search() == nil || d.fetcher() == nil || d.taskManager() == nil || d.sandbox() == nil {
 		return errors.New("a connection to every service is needed: set Deps.Conn")
 	}
 	if d.Tokens == nil {

@@ -16,7 +16,9 @@ import (
 	"github.com/nanoclaw/nanoclaw/gen"
 	fetcherv1 "github.com/nanoclaw/nanoclaw/gen/go/nanoclaw/fetcher/v1"
 	orchestratorv1 "github.com/nanoclaw/nanoclaw/gen/go/nanoclaw/orchestrator/v1"
+	sandboxv1 "github.com/nanoclaw/nanoclaw/gen/go/nanoclaw/sandbox/v1"
 	searchv1 "github.com/nanoclaw/nanoclaw/gen/go/nanoclaw/search/v1"
+	taskmanagerv1 "github.com/nanoclaw/nanoclaw/gen/go/nanoclaw/taskmanager/v1"
 	"github.com/nanoclaw/nanoclaw/services/gateway/internal/body"
 	"github.com/nanoclaw/nanoclaw/services/gateway/internal/envelope"
 	"github.com/nanoclaw/nanoclaw/services/gateway/internal/guard"
@@ -58,7 +60,7 @@ func build(ctx context.Context, cfg Config, deps Deps) (*Gateway, error) {
 	draining, drain := context.WithCancel(context.Background())
 	g := &Gateway{
 		log:     deps.Logger,
-		conns:   distinct(deps.orchestrator(), deps.search(), deps.fetcher()),
+		conns:   distinct(deps.orchestrator(), deps.search(), deps.fetcher(), deps.taskManager(), deps.sandbox()),
 		limits:  body.Limits{MaxBytes: cfg.MaxBodyBytes, ReadTimeout: cfg.BodyReadTimeout},
 		streams: sse.Options{Ping: cfg.PingInterval, WriteTimeout: cfg.EventWriteTimeout, Drain: draining},
 		drain:   drain,
@@ -140,6 +142,12 @@ func (g *Gateway) buildRoutes(ctx context.Context, deps Deps) error {
 		},
 		func() error {
 			return fetcherv1.RegisterFetcherServiceHandlerClient(ctx, g.mux, fetcherv1.NewFetcherServiceClient(f))
+		},
+		func() error {
+			return taskmanagerv1.RegisterCrawlTaskServiceHandlerClient(ctx, g.mux, taskmanagerv1.NewCrawlTaskServiceClient(deps.taskManager()))
+		},
+		func() error {
+			return sandboxv1.RegisterWorkspaceServiceHandlerClient(ctx, g.mux, sandboxv1.NewWorkspaceServiceClient(deps.sandbox()))
 		},
 	} {
 		if err := register(); err != nil {

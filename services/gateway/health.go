@@ -10,11 +10,14 @@ import (
 
 	"github.com/nanoclaw/nanoclaw/services/gateway/internal/envelope"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/auth"
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/rpcerr"
 )
 
 const (
 	healthTimeout    = 2 * time.Second
 	retryWhenDrained = time.Second
+	// reasonAbsent is how calls of a service end that the deployment does without.
+	reasonAbsent = "SERVICE_ABSENT"
 )
 
 // healthz says that the process lives.
@@ -42,6 +45,9 @@ func (g *Gateway) readyz(w http.ResponseWriter, r *http.Request) {
 
 func serves(ctx context.Context, conn grpc.ClientConnInterface) bool {
 	res, err := grpc_health_v1.NewHealthClient(conn).Check(ctx, &grpc_health_v1.HealthCheckRequest{})
+	if rpcerr.Reason(err) == reasonAbsent {
+		return true // a deployment without this service is as ready as it will be
+	}
 	return err == nil && res.GetStatus() == grpc_health_v1.HealthCheckResponse_SERVING
 }
 

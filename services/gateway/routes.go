@@ -12,7 +12,9 @@ import (
 
 	fetcherv1 "github.com/nanoclaw/nanoclaw/gen/go/nanoclaw/fetcher/v1"
 	orchestratorv1 "github.com/nanoclaw/nanoclaw/gen/go/nanoclaw/orchestrator/v1"
+	sandboxv1 "github.com/nanoclaw/nanoclaw/gen/go/nanoclaw/sandbox/v1"
 	searchv1 "github.com/nanoclaw/nanoclaw/gen/go/nanoclaw/search/v1"
+	taskmanagerv1 "github.com/nanoclaw/nanoclaw/gen/go/nanoclaw/taskmanager/v1"
 )
 
 // served are the services whose HTTP rules the gateway serves.
@@ -25,6 +27,8 @@ func served() []string {
 		orchestratorv1.AccountService_ServiceDesc.ServiceName,
 		searchv1.SearchService_ServiceDesc.ServiceName,
 		fetcherv1.FetcherService_ServiceDesc.ServiceName,
+		taskmanagerv1.CrawlTaskService_ServiceDesc.ServiceName,
+		sandboxv1.WorkspaceService_ServiceDesc.ServiceName,
 	}
 }
 

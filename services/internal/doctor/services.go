@@ -23,6 +23,7 @@ func (x *examination) services() []check {
 	var all []check
 	for _, s := range []struct{ name, address string }{
 		{suite.TargetOrchestrator, x.cfg.Services.Orchestrator}, {suite.TargetSearch, x.cfg.Services.Search}, {suite.TargetFetcher, x.cfg.Services.Fetcher},
+		{suite.TargetTaskManager, x.cfg.Services.TaskManager}, {suite.TargetSandbox, x.cfg.Services.Sandbox},
 	} {
 		if s.address != "" {
 			all = append(all, check{"service " + s.name, func(ctx context.Context) []Finding { return x.service(ctx, s.name, s.address) }})
@@ -35,13 +36,13 @@ func (x *examination) service(ctx context.Context, name, address string) []Findi
 	caller := suite.TargetGateway
 	conn, signed, err := x.dial(caller, name, address)
 	if err != nil {
-		return failed(fmt.Sprintf("correct services.%s, tls.* or the identity key", name), "%v", err)
+		return failed(fmt.Sprintf("correct services.%s, tls.* or the identity key", suite.Setting(name)), "%v", err)
 	}
 	defer conn.Close()
 	health, err := grpc_health_v1.NewHealthClient(conn).Check(ctx, &grpc_health_v1.HealthCheckRequest{})
 	switch {
 	case err != nil:
-		return failed(fmt.Sprintf("start it, or correct services.%s; with TLS on one side only, set tls.* on both", name), "%s does not answer: %s", address, said(err))
+		return failed(fmt.Sprintf("start it, or correct services.%s; with TLS on one side only, set tls.* on both", suite.Setting(name)), "%s does not answer: %s", address, said(err))
 	case health.GetStatus() != grpc_health_v1.HealthCheckResponse_SERVING:
 		return failed("see its log", "%s answers that it is %s", address, health.GetStatus())
 	case !signed:

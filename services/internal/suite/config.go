@@ -10,7 +10,9 @@ import (
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/store"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/telemetry"
 	"github.com/nanoclaw/nanoclaw/services/orchestrator"
+	"github.com/nanoclaw/nanoclaw/services/sandbox"
 	"github.com/nanoclaw/nanoclaw/services/search"
+	"github.com/nanoclaw/nanoclaw/services/taskmanager"
 )
 
 // Config is the whole configuration: config.yml, NANOCLAW_* variables, flags.
@@ -37,8 +39,10 @@ type Config struct {
 	// providers and runs.
 	orchestrator.Config
 
-	Crawler fetcher.Config `config:"crawler"`
-	Search  search.Config  `config:"search"`
+	Crawler fetcher.Config     `config:"crawler"`
+	Search  search.Config      `config:"search"`
+	Tasks   taskmanager.Config `config:"tasks"`
+	Sandbox sandbox.Config     `config:"sandbox"`
 }
 
 // GRPCConfig is where gRPC is served.
@@ -56,6 +60,8 @@ type ServicesConfig struct {
 	Orchestrator string `config:"orchestrator"`
 	Search       string `config:"search"`
 	Fetcher      string `config:"fetcher"`
+	TaskManager  string `config:"task_manager"`
+	Sandbox      string `config:"sandbox"`
 }
 
 func (c ServicesConfig) of(target string) string {
@@ -66,6 +72,10 @@ func (c ServicesConfig) of(target string) string {
 		return c.Search
 	case TargetFetcher:
 		return c.Fetcher
+	case TargetTaskManager:
+		return c.TaskManager
+	case TargetSandbox:
+		return c.Sandbox
 	}
 	return ""
 }
@@ -157,6 +167,8 @@ func DefaultConfig() Config {
 		Config:    orchestrator.DefaultConfig(),
 		Crawler:   fetcher.DefaultConfig(),
 		Search:    search.DefaultConfig(),
+		Tasks:     taskmanager.DefaultConfig(),
+		Sandbox:   sandbox.DefaultConfig(),
 	}
 }
 

@@ -38,15 +38,18 @@ func (s *Suite) dial(from, to, address string) (*grpc.ClientConn, error) {
 // reach is the connection from one service to another, wherever that is.
 func (s *Suite) reach(from, to string) (grpc.ClientConnInterface, error) {
 	if s.local[to] {
-		return s.conn, nil
+		return s.inside, nil
 	}
 	address := s.cfg.Services.of(to)
+	if address == "" && optional[to] {
+		return absent(to), nil
+	}
 	if address == "" {
-		return nil, fmt.Errorf("%s needs %s: serve it too, or set services.%s to its address", from, to, to)
+		return nil, fmt.Errorf("%s needs %s: serve it too, or set services.%s to its address", from, to, Setting(to))
 	}
 	conn, err := s.dial(from, to, address)
 	if err != nil {
-		return nil, fmt.Errorf("services.%s: %w", to, err)
+		return nil, fmt.Errorf("services.%s: %w", Setting(to), err)
 	}
 	s.closing(conn.Close)
 	return conn, nil

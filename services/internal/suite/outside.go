@@ -91,6 +91,7 @@ func (s *Suite) newGateway(ctx context.Context) (err error) {
 	deps := gateway.Deps{Logger: s.log, Tokens: s.tokens}
 	for to, conn := range map[string]*grpc.ClientConnInterface{
 		TargetOrchestrator: &deps.Orchestrator, TargetSearch: &deps.Search, TargetFetcher: &deps.Fetcher,
+		TargetTaskManager: &deps.TaskManager, TargetSandbox: &deps.Sandbox,
 	} {
 		if *conn, err = s.reach(TargetGateway, to); err != nil {
 			return err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/ed25519"
 	"errors"
+	"slices"
 	"time"
 
 	"google.golang.org/grpc"
@@ -19,7 +20,9 @@ import (
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/rpc"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/store"
 	"github.com/nanoclaw/nanoclaw/services/orchestrator"
+	"github.com/nanoclaw/nanoclaw/services/sandbox"
 	"github.com/nanoclaw/nanoclaw/services/search"
+	"github.com/nanoclaw/nanoclaw/services/taskmanager"
 )
 
 // redisPrefix begins the keys of rate buckets.
@@ -28,6 +31,10 @@ const redisPrefix = "nanoclaw:rate:"
 // services makes the services of the targets, each with the server of its tools.
 func (s *Suite) services(ctx context.Context, targets []string) ([]service, error) {
 	guard, err := netguard.New(netguard.Config{Allow: s.cfg.Netguard.Allow})
+	if err != nil {
+		return nil, err
+	}
+	blobs, err := s.blobs(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -57,14 +64,23 @@ func (s *Suite) services(ctx context.Context, targets []string) ([]service, erro
 		case TargetSearch:
 			svc, err = search.New(ctx, s.cfg.Search, search.Deps{Guard: guard, Limiter: limiter, Log: s.log})
 		case TargetFetcher:
-			svc, err = fetcher.New(ctx, s.cfg.Crawler, fetcher.Deps{Guard: guard, Logger: s.log})
+			svc, err = s.newFetcher(ctx, guard, blobs)
+		case TargetTaskManager:
+			svc, err = s.newTaskManager(ctx, guard, blobs)
+		case TargetSandbox:
+			svc, err = sandbox.New(ctx, s.cfg.Sandbox, sandbox.Deps{
+				DataDir: s.cfg.DataDir, Database: s.database(), SingleUser: s.singleUser(), Logger: s.log,
+			})
 		case TargetOrchestrator:
-			svc, err = s.newOrchestrator(ctx, providers)
+			svc, err = s.newOrchestrator(ctx, providers, blobs)
 		}
 		if err != nil {
 			return nil, err
 		}
 		s.closing(svc.Close)
+		if d, ok := svc.(drainer); ok {
+			s.drains = append(s.drains, d.Drain)
+		}
 		svc.RegisterTools(tools)
 		svc.RegisterTools(s.router.Provider(name))
 		s.tools = append(s.tools, tools)
@@ -87,7 +103,11 @@ func (s *Suite) limiter(ctx context.Context) (ratelimit.Limiter, error) {
 	return ratelimit.NewRedis(conn, redisPrefix), nil
 }
 
-func (s *Suite) newOrchestrator(ctx context.Context, providers []orchestrator.Provider) (service, error) {
+// blobs is where stored results and pages are; nil for targets that have none.
+func (s *Suite) blobs(ctx context.Context) (blob.Bucket, error) {
+	if !s.local[TargetOrchestrator] && !s.local[TargetTaskManager] && !s.crawls() {
+		return nil, nil
+	}
 	blobs, err := blob.Open(ctx, s.cfg.BlobLocation())
 	if err != nil {
 		return nil, err
@@ -98,8 +118,68 @@ func (s *Suite) newOrchestrator(ctx context.Context, providers []orchestrator.Pr
 			return nil, err
 		}
 	}
+	return blobs, nil
+}
+
+// crawls says that the fetcher of this process works for a task manager.
+func (s *Suite) crawls() bool {
+	return s.local[TargetFetcher] && (s.local[TargetTaskManager] || s.opt.Listen && s.cfg.Services.TaskManager != "")
+}
+
+func (s *Suite) newFetcher(ctx context.Context, guard *netguard.Guard, blobs blob.Bucket) (service, error) {
+	deps := fetcher.Deps{Guard: guard, Logger: s.log}
+	if s.crawls() {
+		if err := s.sharedPages(TargetTaskManager); err != nil {
+			return nil, err
+		}
+		tasks, err := s.reach(TargetFetcher, TargetTaskManager)
+		if err != nil {
+			return nil, err
+		}
+		deps.Tasks, deps.Blobs = tasks, blobs
+	}
+	return fetcher.New(ctx, s.cfg.Crawler, deps)
+}
+
+func (s *Suite) newTaskManager(ctx context.Context, guard *netguard.Guard, blobs blob.Bucket) (service, error) {
+	if err := s.sharedPages(TargetFetcher); err != nil {
+		return nil, err
+	}
+	pages, err := s.reach(TargetTaskManager, TargetFetcher)
+	if err != nil {
+		return nil, err
+	}
+	return taskmanager.New(ctx, s.cfg.Tasks, taskmanager.Deps{
+		DataDir: s.cfg.DataDir, Database: s.database(), Blobs: blobs, Fetcher: pages,
+		Guard: guard, Local: s.isOwn, Logger: s.log,
+	})
+}
+
+// sharedPages refuses crawl workers and a task manager in different processes
+// that would each keep long pages where the other does not look.
+func (s *Suite) sharedPages(other string) error {
+	if s.local[other] || s.cfg.Blobs.URL != "" {
+		return nil
+	}
+	return errors.New("crawled pages are written by the fetcher and read by the task-manager, which are different processes here: " +
+		"set blobs.url to s3://bucket, or to a folder that both of them see")
+}
+
+// isOwn says that the operator has allowed host:port by name.
+func (s *Suite) isOwn(hostport string) bool { return slices.Contains(s.cfg.Netguard.Allow, hostport) }
+
+// singleUser says that only people at this machine can call.
+func (s *Suite) singleUser() bool {
+	return !s.opt.Listen || loopback(s.cfg.GRPC.Addr) && loopback(s.cfg.HTTP.Addr)
+}
+
+func (s *Suite) database() store.Config {
+	return store.Config{Driver: s.cfg.Storage.Driver, DSN: s.cfg.Storage.DSN}
+}
+
+func (s *Suite) newOrchestrator(ctx context.Context, providers []orchestrator.Provider, blobs blob.Bucket) (_ service, err error) {
 	for _, name := range needs[TargetOrchestrator] {
-		if s.local[name] {
+		if s.local[name] || optional[name] && s.cfg.Services.of(name) == "" {
 			continue
 		}
 		conn, err := s.reach(TargetOrchestrator, name)
@@ -113,7 +193,7 @@ func (s *Suite) newOrchestrator(ctx context.Context, providers []orchestrator.Pr
 	}}
 	s.closing(func() error { peers.Close(); return nil })
 	s.orchestrator, err = orchestrator.New(ctx, s.cfg.Config, orchestrator.Deps{
-		DataDir: s.cfg.DataDir, Database: store.Config{Driver: s.cfg.Storage.Driver, DSN: s.cfg.Storage.DSN},
+		DataDir: s.cfg.DataDir, Database: s.database(),
 		Blobs: blobs, Providers: providers, Peers: peers, Dial: s.dialStranger, Log: s.log,
 	})
 	return s.orchestrator, err
@@ -161,6 +241,7 @@ func (s *Suite) mainServer(targets []string, services []service) (err error) {
 		return err
 	}
 	s.closing(s.conn.Close)
+	s.inside.conn.Store(s.conn)
 	for _, svc := range services {
 		svc.Register(s.main)
 	}

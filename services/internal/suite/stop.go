@@ -22,6 +22,9 @@ func (s *Suite) stop(ctx context.Context) error {
 	if s.orchestrator != nil {
 		s.orchestrator.Drain()
 	}
+	for _, drain := range s.drains {
+		drain(ctx)
+	}
 	for _, server := range s.servers {
 		if err := server.Shutdown(ctx); err != nil {
 			errs = append(errs, fmt.Errorf("stop HTTP: %w", err), server.Close())

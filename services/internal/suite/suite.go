@@ -34,6 +34,8 @@ const (
 	TargetOrchestrator = "orchestrator"
 	TargetSearch       = "search"
 	TargetFetcher      = "fetcher"
+	TargetTaskManager  = "task-manager"
+	TargetSandbox      = "sandbox"
 	TargetGateway      = "gateway"
 )
 
@@ -44,9 +46,15 @@ var ErrNoTarget = errors.New("there is no target")
 var needs = map[string][]string{
 	TargetSearch:       nil,
 	TargetFetcher:      nil,
-	TargetOrchestrator: {TargetSearch, TargetFetcher},
-	TargetGateway:      {TargetOrchestrator, TargetSearch, TargetFetcher},
+	TargetTaskManager:  {TargetFetcher},
+	TargetSandbox:      nil,
+	TargetOrchestrator: {TargetSearch, TargetFetcher, TargetTaskManager, TargetSandbox},
+	TargetGateway:      {TargetOrchestrator, TargetSearch, TargetFetcher, TargetTaskManager, TargetSandbox},
 }
+
+// optional are the targets that a deployment of several processes can do
+// without. Their tools are not there then, and their calls are refused.
+var optional = map[string]bool{TargetTaskManager: true, TargetSandbox: true}
 
 // Options say what is started.
 type Options struct {
@@ -73,6 +81,9 @@ type service interface {
 	Close() error
 }
 
+// drainer is a service that has to be told before calls are refused.
+type drainer interface{ Drain(context.Context) }
+
 // Suite is the running services.
 type Suite struct {
 	cfg     Config
@@ -83,11 +94,13 @@ type Suite struct {
 	local map[string]bool // targets of this process
 	key   ed25519.PrivateKey
 
+	drains       []func(context.Context)
 	main         *rpc.Server
 	tokens       *auth.TokenCache
 	tools        []*rpc.Server
 	router       *rpc.ToolRouter
 	conn         *grpc.ClientConn
+	inside       *inside
 	orchestrator *orchestrator.Service
 	gateway      *gateway.Gateway
 	listeners    listeners
@@ -111,7 +124,7 @@ func Start(ctx context.Context, cfg Config, o Options) (*Suite, error) {
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}
-	s := &Suite{cfg: cfg, opt: o, log: o.Logger, done: make(chan struct{})}
+	s := &Suite{cfg: cfg, opt: o, log: o.Logger, done: make(chan struct{}), inside: &inside{}}
 	if err := s.start(ctx); err != nil {
 		stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 		defer cancel()
@@ -135,7 +148,7 @@ func (s *Suite) start(ctx context.Context) error {
 			return err
 		}
 	}
-	if s.local[TargetOrchestrator] {
+	if s.local[TargetOrchestrator] || s.local[TargetTaskManager] || s.local[TargetSandbox] {
 		lock, err := store.LockDir(s.cfg.DataDir)
 		if err != nil {
 			return err
@@ -167,7 +180,7 @@ func (s *Suite) start(ctx context.Context) error {
 }
 
 // order is in which targets are started.
-var order = []string{TargetSearch, TargetFetcher, TargetOrchestrator, TargetGateway}
+var order = []string{TargetSearch, TargetFetcher, TargetTaskManager, TargetSandbox, TargetOrchestrator, TargetGateway}
 
 // targets are those to start, in the order of starting.
 func (s *Suite) targets() ([]string, error) {

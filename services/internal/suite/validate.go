@@ -32,6 +32,7 @@ func (c Config) Validate() error {
 	for _, t := range []struct{ key, target string }{
 		{"grpc.advertise", c.GRPC.Advertise}, {"services.orchestrator", c.Services.Orchestrator},
 		{"services.search", c.Services.Search}, {"services.fetcher", c.Services.Fetcher},
+		{"services.task_manager", c.Services.TaskManager}, {"services.sandbox", c.Services.Sandbox},
 	} {
 		if t.target == "" {
 			continue
@@ -45,7 +46,8 @@ func (c Config) Validate() error {
 	} else if (d == store.DriverMySQL) != (c.Storage.DSN != "") {
 		errs = append(errs, errors.New("storage.dsn belongs to storage.driver mysql: set both or neither"))
 	}
-	errs = append(errs, c.Log.validate(), c.Telemetry.validate(), c.replicas(), c.Config.Validate(), c.Cache.Validate(), c.Blobs.Validate(), c.Crawler.Validate(), c.Search.Validate())
+	errs = append(errs, c.Log.validate(), c.Telemetry.validate(), c.replicas(), c.Config.Validate(), c.Cache.Validate(), c.Blobs.Validate(), c.Crawler.Validate(), c.Search.Validate(),
+		c.Tasks.Validate(), c.Sandbox.Validate())
 	return errors.Join(errs...)
 }
 
