@@ -2,7 +2,6 @@ package orchestrator
 
 import (
 	"fmt"
-	"net"
 	"strings"
 	"testing"
 
@@ -10,6 +9,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	pb "github.com/nanoclaw/nanoclaw/gen/go/nanoclaw/orchestrator/v1"
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/addrtest"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/rpcerr"
 )
 
@@ -46,13 +46,7 @@ func TestWithoutAModelOneIsToldHowToConfigureOne(t *testing.T) {
 
 func TestAModelThatFailsIsNamedWithWhatToDo(t *testing.T) {
 	w := newWorld(t, story, func(b *bed) {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		down := "http://" + l.Addr().String()
-		_ = l.Close()
-		b.cfg.Models = append(b.cfg.Models, ModelConfig{ID: "down", APIURL: down})
+		b.cfg.Models = append(b.cfg.Models, ModelConfig{ID: "down", APIURL: "http://" + addrtest.Reserve(t)})
 	})
 	cases := []struct {
 		content, model string

@@ -5,7 +5,6 @@ import (
 	"flag"
 	"fmt"
 	"io/fs"
-	"net"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -15,6 +14,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/nanoclaw/nanoclaw/services/internal/modelserver"
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/addrtest"
 )
 
 // TestScripts plays the stories of testdata/script. Each has a folder of its
@@ -48,7 +48,7 @@ func setUp(env *testscript.Env) error {
 	site := httptest.NewServer(siteHandler())
 	env.Defer(site.Close)
 	env.Values[serverKey{}] = new(*program)
-	grpcAddr, err := freeAddr()
+	grpcAddr, err := addrtest.Choose()
 	if err != nil {
 		return err
 	}
@@ -82,16 +82,6 @@ func setUp(env *testscript.Env) error {
 	env.Defer(func() { _ = model.Close() })
 	env.Vars = append(env.Vars, "MODEL="+model.URL)
 	return nil
-}
-
-// freeAddr is an address on loopback that was free a moment ago.
-func freeAddr() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	defer l.Close()
-	return l.Addr().String(), nil
 }
 
 // keep is "keep NAME": the variable becomes what was last printed.

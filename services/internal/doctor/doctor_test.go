@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"io/fs"
 	"log/slog"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -18,6 +17,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/addrtest"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/auth"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/config"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/store"
@@ -41,17 +41,6 @@ func quiet(t *testing.T) suite.Config {
 	cfg.HTTP.Addr, cfg.GRPC.Addr, cfg.Admin.Addr = "127.0.0.1:0", "127.0.0.1:0", "127.0.0.1:0"
 	cfg.Search.Bing.BaseURL, cfg.Search.DuckDuckGo.BaseURL = "http://127.0.0.1:1", "http://127.0.0.1:1"
 	return cfg
-}
-
-// nobody is an address at which nothing listens.
-func nobody(t *testing.T) string {
-	t.Helper()
-	lis, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer lis.Close()
-	return lis.Addr().String()
 }
 
 func start(t *testing.T, cfg suite.Config, targets ...string) *suite.Suite {
@@ -171,7 +160,7 @@ func TestAModelEndpointThatIsNotReached(t *testing.T) {
 	defer silent.Close()
 	defer close(hold)
 	for _, c := range []struct{ name, url, words string }{
-		{"nobody listens", "http://" + nobody(t) + "/v1", "nothing listens there"},
+		{"nobody listens", "http://" + addrtest.Reserve(t) + "/v1", "nothing listens there"},
 		{"the name does not resolve", "http://bad..name/v1", "cannot be resolved"},
 		{"TLS where there is none", "https" + strings.TrimPrefix(plain.URL, "http"), "does not speak TLS"},
 		{"a certificate of nobody", encrypted.URL, "TLS handshake failed"},
@@ -249,12 +238,12 @@ func TestWhatIsWrongIsFoundWithItsFix(t *testing.T) {
 		}, "identity key", Failed, []string{"PEM"}},
 		{"a key file that is not there", func(_ *testing.T, c *suite.Config) { c.Auth.SigningKeyFile = c.DataDir + "/no.key" },
 			"identity key", Failed, []string{"does not exist"}},
-		{"services elsewhere without a key", func(t *testing.T, c *suite.Config) { c.Services.Search = nobody(t) },
+		{"services elsewhere without a key", func(t *testing.T, c *suite.Config) { c.Services.Search = addrtest.Reserve(t) },
 			"identity key", Failed, []string{"copy it from another process"}},
-		{"a service that is away", func(t *testing.T, c *suite.Config) { c.Services.Search = nobody(t) },
+		{"a service that is away", func(t *testing.T, c *suite.Config) { c.Services.Search = addrtest.Reserve(t) },
 			"service search", Failed, []string{"does not answer", "services.search"}},
 		{"a provider that is away", func(t *testing.T, c *suite.Config) {
-			c.Providers = []orchestrator.ProviderConfig{{Name: "hands", Address: nobody(t)}}
+			c.Providers = []orchestrator.ProviderConfig{{Name: "hands", Address: addrtest.Reserve(t)}}
 		}, "provider hands", Failed, []string{"providers[0].address"}},
 		{"TLS without its files", func(_ *testing.T, c *suite.Config) { c.TLS.CertFile, c.TLS.KeyFile = "/no/cert", "/no/key" },
 			"tls", Failed, []string{"/no/cert"}},
@@ -263,10 +252,10 @@ func TestWhatIsWrongIsFoundWithItsFix(t *testing.T) {
 			write(t, filepath.Join(c.DataDir, "orchestrator.db"), strings.Repeat("no database ", 1000), 0o600)
 		}, "database", Failed, []string{"backup"}},
 		{"a database server that is away", func(t *testing.T, c *suite.Config) {
-			c.Storage = suite.StorageConfig{Driver: store.DriverMySQL, DSN: config.Secret("user:" + secret + "@tcp(" + nobody(t) + ")/")}
+			c.Storage = suite.StorageConfig{Driver: store.DriverMySQL, DSN: config.Secret("user:" + secret + "@tcp(" + addrtest.Reserve(t) + ")/")}
 		}, "database", Failed, []string{"storage.dsn"}},
 		{"a Redis that is away", func(t *testing.T, c *suite.Config) {
-			c.Cache.Driver, c.Cache.URL = "redis", config.Secret("redis://user:"+secret+"@"+nobody(t))
+			c.Cache.Driver, c.Cache.URL = "redis", config.Secret("redis://user:"+secret+"@"+addrtest.Reserve(t))
 		}, "cache", Failed, []string{"cache.url"}},
 		{"blobs in a file", func(t *testing.T, c *suite.Config) {
 			c.Blobs.URL = filepath.Join(c.DataDir, "file")
@@ -284,7 +273,7 @@ func TestWhatIsWrongIsFoundWithItsFix(t *testing.T) {
 			"netguard", Warning, []string{"127.0.0.1:80"}},
 		{"an admin port for others", func(_ *testing.T, c *suite.Config) { c.Admin.Addr = "0.0.0.0:0" }, "port admin.addr", Failed, []string{"127.0.0.1"}},
 		{"a collector that is away", func(t *testing.T, c *suite.Config) {
-			c.Telemetry.Exporter, c.Telemetry.OTLPEndpoint = "otlp", nobody(t)
+			c.Telemetry.Exporter, c.Telemetry.OTLPEndpoint = "otlp", addrtest.Reserve(t)
 		},
 			"traces", Warning, []string{"telemetry.otlp_endpoint"}},
 	} {

@@ -17,6 +17,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"golang.org/x/net/dns/dnsmessage"
 
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/addrtest"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/blob/s3test"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/config"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/redisconn/redistest"
@@ -66,15 +67,18 @@ func redisURL(t *testing.T) config.Secret {
 func (d *deployment) replicas() {
 	d.t.Helper()
 	first, second := d.configs["orchestrator"], d.add("orchestrator2")
-	_, port, err := net.SplitHostPort(first.GRPC.Addr)
-	if err != nil {
-		d.t.Fatal(err)
+	addrs := addrtest.Replicas(d.t, 2)
+	var hosts []string
+	var port string
+	for i, cfg := range []*suite.Config{first, second} {
+		cfg.GRPC.Addr, cfg.GRPC.Advertise = addrs[i], addrs[i]
+		host, p, err := net.SplitHostPort(addrs[i])
+		if err != nil {
+			d.t.Fatal(err)
+		}
+		hosts, port = append(hosts, host), p
 	}
-	second.GRPC.Addr = net.JoinHostPort("127.0.0.2", port)
-	for _, cfg := range []*suite.Config{first, second} {
-		cfg.GRPC.Advertise = cfg.GRPC.Addr
-	}
-	d.services.Orchestrator = "dns://" + nameServer(d.t, "127.0.0.1", "127.0.0.2") + "/orchestrator.test:" + port
+	d.services.Orchestrator = "dns://" + nameServer(d.t, hosts...) + "/orchestrator.test:" + port
 }
 
 // nameServer answers every question for a name with the addresses.
@@ -146,7 +150,7 @@ type faults struct {
 // layLine lays a line to host:port.
 func layLine(t testing.TB, server string) *line {
 	t.Helper()
-	l := &line{t: t, server: server, addr: "127.0.0.1:0", conns: map[net.Conn]bool{}}
+	l := &line{t: t, server: server, addr: addrtest.Reserve(t), conns: map[net.Conn]bool{}}
 	l.mend()
 	t.Cleanup(func() { l.cut(); l.all.Wait() })
 	return l
@@ -174,7 +178,7 @@ func (l *line) mend() {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.lis, l.addr = lis, lis.Addr().String()
+	l.lis = lis
 	l.all.Go(func() {
 		for {
 			client, err := lis.Accept()

@@ -18,6 +18,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	pb "github.com/nanoclaw/nanoclaw/gen/go/nanoclaw/orchestrator/v1"
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/addrtest"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/config"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/rpcerr"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/store"
@@ -212,7 +213,9 @@ func TestAStartOnADatabaseThatCannotBe(t *testing.T) {
 		dsn  func(t *testing.T) config.Secret
 		want []string
 	}{
-		{"down", func(t *testing.T) config.Secret { return config.Secret("root:hunter2@tcp(" + freeAddr(t) + ")/") },
+		{"down", func(t *testing.T) config.Secret {
+			return config.Secret("root:hunter2@tcp(" + addrtest.Reserve(t) + ")/")
+		},
 			[]string{"the database is not available", "connection refused"}},
 		{"a user who is refused", func(*testing.T) config.Secret { return config.Secret("nobody:hunter2@tcp(" + server.Addr + ")/") },
 			[]string{"access to the database is denied", "user nobody"}},

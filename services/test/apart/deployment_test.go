@@ -5,7 +5,6 @@ import (
 	"crypto/ed25519"
 	"fmt"
 	"maps"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -17,6 +16,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/addrtest"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/auth"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/rpc"
 	"github.com/nanoclaw/nanoclaw/services/internal/suite"
@@ -62,20 +62,9 @@ func (d *deployment) add(name string) *suite.Config {
 	d.t.Helper()
 	cfg := d.w.Config
 	cfg.DataDir = filepath.Join(d.t.TempDir(), name)
-	cfg.GRPC.Addr, cfg.HTTP.Addr = freeAddr(d.t), freeAddr(d.t)
+	cfg.GRPC.Addr, cfg.HTTP.Addr = addrtest.Reserve(d.t), addrtest.Reserve(d.t)
 	d.configs[name] = &cfg
 	return &cfg
-}
-
-// freeAddr is an address where nobody listens now.
-func freeAddr(t testing.TB) string {
-	t.Helper()
-	lis, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer lis.Close()
-	return lis.Addr().String()
 }
 
 func targetOf(name string) string { return strings.TrimRight(name, "0123456789") }

@@ -20,6 +20,7 @@ import (
 	collectorv1 "go.opentelemetry.io/proto/otlp/collector/trace/v1"
 	"google.golang.org/protobuf/encoding/protojson"
 
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/addrtest"
 	"github.com/nanoclaw/nanoclaw/services/test/internal/world"
 )
 
@@ -53,9 +54,9 @@ func startJaeger(t *testing.T) jaeger {
 	if binary == "" {
 		t.Fatalf("%s is not set: run make jaeger-e2e", jaegerBinary)
 	}
-	j := jaeger{otlp: freeAddr(t), api: freeAddr(t)}
+	j := jaeger{otlp: addrtest.Reserve(t), api: addrtest.Reserve(t)}
 	config := filepath.Join(t.TempDir(), "jaeger.yml")
-	if err := os.WriteFile(config, fmt.Appendf(nil, jaegerConfig, j.otlp, j.api, freeAddr(t)), 0o600); err != nil {
+	if err := os.WriteFile(config, fmt.Appendf(nil, jaegerConfig, j.otlp, j.api, addrtest.Reserve(t)), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	var log bytes.Buffer // read only after the process has ended

@@ -7,7 +7,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -17,6 +16,8 @@ import (
 	"time"
 
 	_ "modernc.org/sqlite" // the driver "sqlite", to add users
+
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/addrtest"
 )
 
 // users call the server. There are many, since each may make 100 calls a second
@@ -68,7 +69,7 @@ func (b *bench) serve(ctx context.Context, modelURL string) (*server, error) {
 func (b *bench) serveIn(ctx context.Context, dir, modelURL string) (*server, error) {
 	s := &server{dir: dir, tokenFile: filepath.Join(dir, "tokens")}
 	var err error
-	if s.admin, err = freeAddr(); err != nil {
+	if s.admin, err = addrtest.Choose(); err != nil {
 		return nil, err
 	}
 	file := filepath.Join(dir, "config.yml")
@@ -88,15 +89,6 @@ func (b *bench) serveIn(ctx context.Context, dir, modelURL string) (*server, err
 }
 
 func (s *server) data() string { return filepath.Join(s.dir, "data") }
-
-// freeAddr is an address where nobody listens now.
-func freeAddr() (string, error) {
-	lis, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	return lis.Addr().String(), lis.Close()
-}
 
 // addUsers writes users with a token each into the database: the product itself
 // makes one user only, its owner.

@@ -3,7 +3,6 @@ package runs
 import (
 	"encoding/json"
 	"fmt"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -12,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/addrtest"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/config"
 	"github.com/nanoclaw/nanoclaw/services/orchestrator"
 	"github.com/nanoclaw/nanoclaw/services/test/internal/world"
@@ -71,12 +71,7 @@ func faults(t testing.TB) []fault {
 // closedPort is the address of an API that nobody serves.
 func closedPort(t testing.TB) string {
 	t.Helper()
-	lis, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer lis.Close()
-	return "http://" + lis.Addr().String() + "/v1"
+	return "http://" + addrtest.Reserve(t) + "/v1"
 }
 
 func TestARunFailsWithAReasonWhenItsModelDoes(t *testing.T) {

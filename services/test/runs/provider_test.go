@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/addrtest"
 	"github.com/nanoclaw/nanoclaw/services/orchestrator"
 	"github.com/nanoclaw/nanoclaw/services/test/internal/world"
 )
@@ -170,9 +171,7 @@ func TestARunSurvivesAStrangerThatMisbehaves(t *testing.T) {
 
 func TestAStrangerThatComesLater(t *testing.T) {
 	t.Parallel()
-	strange := startStranger(t, "127.0.0.1:0")
-	addr := addrOf(strange)
-	strange.Kill() // the port is free again, and nobody else's for now
+	addr := addrtest.Reserve(t)
 	w := world.New(t, oneCall("strange__behave", "{}"))
 	w.Config.Tools.Enabled = []string{"*"}
 	w.Config.Tools.AutoApprove = []string{"strange__behave"}

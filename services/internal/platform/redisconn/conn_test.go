@@ -13,6 +13,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"go.uber.org/goleak"
 
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/addrtest"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/config"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/redisconn"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/redisconn/redistest"
@@ -40,12 +41,7 @@ func TestAnAddressThatIsNoneIsRefusedWithoutItsPassword(t *testing.T) {
 // nobody is an address where nobody listens.
 func nobody(t *testing.T) config.Secret {
 	t.Helper()
-	lis, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer lis.Close()
-	return config.Secret("redis://:hunter2@" + lis.Addr().String())
+	return config.Secret("redis://:hunter2@" + addrtest.Reserve(t))
 }
 
 // ping is a call of the smallest kind.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/addrtest"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/config"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/store"
 )
@@ -46,7 +47,7 @@ func newProxy(t *testing.T, cfg store.Config) *proxy {
 		t.Fatal(err)
 	}
 	p := &proxy{t: t, server: addr.Addr, conns: map[net.Conn]bool{}}
-	p.listen("127.0.0.1:0")
+	p.listen(addrtest.Reserve(t))
 	addr.Addr = p.listener.Addr().String()
 	p.cfg = cfg
 	p.cfg.DSN = config.Secret(addr.FormatDSN())

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/addrtest"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/config"
 )
 
@@ -118,12 +119,6 @@ func TestAnEndpointThatCannotBeReachedIsExplained(t *testing.T) {
 	secure.Config.ErrorLog = discardLog
 	secure.StartTLS()
 	defer secure.Close()
-	gone, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	gone.Close()
-
 	noName := transport(func(*http.Request) (*http.Response, error) {
 		return nil, &net.OpError{Op: "dial", Err: &net.DNSError{Err: "no such host", Name: "nowhere.example", IsNotFound: true}}
 	})
@@ -133,7 +128,7 @@ func TestAnEndpointThatCannotBeReachedIsExplained(t *testing.T) {
 		retryable bool
 		says      string
 	}{
-		{"nothing listens", "http://" + gone.Addr().String(), nil, true, "connection was refused"},
+		{"nothing listens", "http://" + addrtest.Reserve(t), nil, true, "connection was refused"},
 		{"plain HTTP where TLS is asked for", "https://" + plain.Listener.Addr().String(), nil, false, "does not speak TLS"},
 		{"an unknown certificate", secure.URL, nil, false, "TLS handshake failed"},
 		{"a name that does not exist", "http://nowhere.example", noName, false, `"nowhere.example" cannot be resolved`},

@@ -13,16 +13,15 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/addrtest"
 )
 
 // EnvGateway names the variable with the path of the versitygw program;
 // bin/tools/versitygw of this repository holds without.
 const EnvGateway = "NANOCLAW_TEST_S3_GATEWAY"
 
-const (
-	startTimeout = 30 * time.Second
-	startTries   = 3
-)
+const startTimeout = 30 * time.Second
 
 // Server is a running S3 server. Its keys stand in the AWS_* variables.
 type Server struct {
@@ -40,13 +39,8 @@ func Start(t testing.TB) *Server {
 	t.Helper()
 	s := &Server{Key: rand.Text(), Secret: rand.Text(), root: t.TempDir()}
 	SetKeys(t, s.Key, s.Secret)
-	for range startTries {
-		if s.start(t) {
-			return s
-		}
-	}
-	t.Fatalf("the S3 server did not start in %d tries", startTries)
-	return nil
+	s.start(t)
+	return s
 }
 
 // SetKeys makes these the keys that are found, and no others: whatever this
@@ -62,17 +56,9 @@ func SetKeys(t testing.TB, key, secret string) {
 	}
 }
 
-// start tries a free port: somebody else may be quicker.
-func (s *Server) start(t testing.TB) bool {
+func (s *Server) start(t testing.TB) {
 	t.Helper()
-	lis, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.Addr = lis.Addr().String()
-	if err := lis.Close(); err != nil {
-		t.Fatal(err)
-	}
+	s.Addr = addrtest.Reserve(t)
 	// What an object is besides its bytes goes to a folder beside: not every file
 	// system keeps attributes.
 	cmd := exec.Command(program(t), "--port", s.Addr, "--quiet", "posix", "--sidecar", t.TempDir(), s.root)
@@ -92,12 +78,10 @@ func (s *Server) start(t testing.TB) bool {
 		<-ended
 	})
 	t.Cleanup(stop)
-	if answers(s.Addr, ended) {
-		return true
+	if !answers(s.Addr, ended) {
+		stop()
+		t.Fatalf("the S3 server at %s did not start:\n%s", s.Addr, &output)
 	}
-	stop()
-	t.Logf("the S3 server at %s:\n%s", s.Addr, &output)
-	return false
 }
 
 // answers waits until somebody listens, or the server has ended.
