@@ -20,7 +20,7 @@ func TestAProcessThatCannotServeSaysWhy(t *testing.T) {
 		code   int
 		want   []string
 	}{
-		{"an unknown target", "serch", nil, 2, []string{`there is no target "serch"`, "search, fetcher, orchestrator, gateway"}},
+		{"an unknown target", "serch", nil, 2, []string{`there is no target "serch"`, "search, fetcher, task-manager, sandbox, orchestrator, gateway"}},
 		{"a gateway that is told of no orchestrator", "gateway", func(_ *testing.T, cfg *suite.Config) {
 			cfg.Services = suite.ServicesConfig{Search: "127.0.0.1:1", Fetcher: "127.0.0.1:1"}
 		},

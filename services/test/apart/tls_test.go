@@ -9,6 +9,7 @@ import (
 	"encoding/pem"
 	"math/big"
 	"net"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"testing"
@@ -77,10 +78,16 @@ func (a *authority) issue(name string, what *x509.Certificate) (*x509.Certificat
 	return cert, key
 }
 
-// forProcess issues what a process shows, to those it calls and who call it.
-func (a *authority) forProcess(name string) suite.TLSConfig {
+// forProcess issues what the process at an address shows, to those it calls and
+// who call it.
+func (a *authority) forProcess(name, addr string) suite.TLSConfig {
+	a.t.Helper()
+	at, err := netip.ParseAddrPort(addr)
+	if err != nil {
+		a.t.Fatal(err)
+	}
 	a.issue(name, &x509.Certificate{
-		Subject: pkix.Name{CommonName: name}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, KeyUsage: x509.KeyUsageDigitalSignature,
+		Subject: pkix.Name{CommonName: name}, IPAddresses: []net.IP{at.Addr().AsSlice()}, KeyUsage: x509.KeyUsageDigitalSignature,
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
 	})
 	return suite.TLSConfig{
@@ -93,7 +100,7 @@ func TestTheStoryWithCertificatesOnBothSides(t *testing.T) {
 	ca := newAuthority(t)
 	d := deploy(t, world.New(t, answering))
 	for name, cfg := range d.configs {
-		cfg.TLS = ca.forProcess(name)
+		cfg.TLS = ca.forProcess(name, cfg.GRPC.Addr)
 	}
 	d.startAll()
 	c := d.client()
