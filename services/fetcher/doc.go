@@ -7,6 +7,7 @@
 // Nothing is cut silently: an answer that holds a part says so, and says where
 // to read on.
 //
-// The insides, each a package of its own: httpfetch gets a body, contenttype
-// and charset say what it is, extract reads it.
+// The insides, each a package of its own: httpfetch gets a body, robots knows
+// what a site lets us ask for, contenttype and charset say what a body is,
+// extract reads it.
 package fetcher

@@ -17,6 +17,7 @@ import (
 
 	fetcherv1 "github.com/nanoclaw/nanoclaw/gen/go/nanoclaw/fetcher/v1"
 	"github.com/nanoclaw/nanoclaw/services/fetcher/internal/httpfetch"
+	"github.com/nanoclaw/nanoclaw/services/fetcher/internal/robots"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/blob"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/cache"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/netguard"
@@ -46,6 +47,8 @@ type Service struct {
 	fetcherv1.UnimplementedFetcherServiceServer
 
 	client  *httpfetch.Client
+	guard   *netguard.Guard
+	robots  *robots.Checker
 	tools   *toolkit.Provider
 	log     *slog.Logger
 	tracer  trace.Tracer
@@ -64,13 +67,18 @@ func New(_ context.Context, cfg Config, deps Deps) (*Service, error) {
 	if deps.Logger == nil {
 		deps.Logger = slog.Default()
 	}
+	if deps.Cache == nil {
+		deps.Cache = cache.NewMemory(robotsCacheBytes)
+	}
 	s := &Service{
 		client:  httpfetch.New(cfg.http(), deps.Guard),
+		guard:   deps.Guard,
 		log:     deps.Logger,
 		tracer:  otel.Tracer("nanoclaw/fetcher"),
 		fetches: make(chan struct{}, maxFetches),
 		workers: make(chan struct{}, cfg.MaxWorkers),
 	}
+	s.robots = robots.New(robots.Config{Client: s.client, HTTP: cfg.http(), Cache: deps.Cache})
 	s.tools = toolkit.New(toolkit.Config{Name: "fetcher", Logger: deps.Logger})
 	if err := s.addTools(); err != nil {
 		return nil, errors.Join(fmt.Errorf("fetcher: %w", err), s.Close())
@@ -94,6 +102,7 @@ func (s *Service) Run(ctx context.Context) error {
 // Close ends running tool calls and idle connections.
 func (s *Service) Close() error {
 	err := s.tools.Close()
+	s.robots.Close()
 	s.client.Close()
 	return err
 }

@@ -28,6 +28,10 @@ type Request struct {
 	// NoRetry leaves repeating to the caller, who has a clock of its own for
 	// the host (a crawl's politeness grant).
 	NoRetry bool
+	// Hop, where there is one, is asked before each redirect is followed. It may
+	// wait, and the time that it takes is not counted; its error ends the fetch
+	// with KindHop.
+	Hop func(ctx context.Context, next *url.URL) error
 }
 
 // Redirect is one step on the way to the document.
@@ -53,6 +57,8 @@ type Response struct {
 	// Truncated says that Body is not all of it: it broke off, or the rest was
 	// over a limit.
 	Truncated bool
+	// BrokeOff says that Body ended before the server meant it to.
+	BrokeOff bool
 	// Redirects are the steps taken, first to last.
 	Redirects []Redirect
 	// RetryAfter is how long the server asked to be left alone, where it did
@@ -104,6 +110,14 @@ func newClient(cfg Config, guard Guard, rt http.RoundTripper) *Client {
 	return &Client{cfg: cfg, guard: guard, transport: rt, jitter: rand.Float64}
 }
 
+// With is a client that shares the connections of c and has other limits. The
+// time-outs of connecting stay those of c.
+func (c *Client) With(cfg Config) *Client {
+	other := *c
+	other.cfg = cfg
+	return &other
+}
+
 // Close ends idle connections. Running fetches go on.
 func (c *Client) Close() {
 	if t, ok := c.transport.(interface{ CloseIdleConnections() }); ok {
@@ -118,14 +132,14 @@ func (c *Client) Get(ctx context.Context, req Request) (*Response, error) {
 	if err != nil {
 		return nil, c.classify(context.WithoutCancel(ctx), hostOf(req.URL), err)
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, c.cfg.Timeout, errTotalTimeout)
-	defer cancel()
+	ctx, clock := startClock(ctx, c.cfg.Timeout, req.Hop != nil)
+	defer clock.stop()
 	retries := c.cfg.MaxRetries
 	if req.NoRetry {
 		retries = 0
 	}
 	for attempt := 1; ; attempt++ {
-		resp, failure := c.once(ctx, target)
+		resp, failure := c.once(ctx, target, clock.paused(req.Hop))
 		if resp != nil {
 			resp.Attempts = attempt
 		} else {
@@ -143,7 +157,7 @@ func (c *Client) Get(ctx context.Context, req Request) (*Response, error) {
 }
 
 // once makes one attempt: a request, its redirects, and the body.
-func (c *Client) once(ctx context.Context, target *url.URL) (*Response, *Error) {
+func (c *Client) once(ctx context.Context, target *url.URL, hop func(context.Context, *url.URL) error) (*Response, *Error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, target.String(), nil)
@@ -167,7 +181,13 @@ func (c *Client) once(ctx context.Context, target *url.URL) (*Response, *Error) 
 		}
 		out.Redirects = append(out.Redirects, Redirect{URL: via[len(via)-1].URL.String(), Status: status})
 		host = next.URL.Host
-		return c.guard.CheckRedirect(next, via)
+		if err := c.guard.CheckRedirect(next, via); err != nil || hop == nil {
+			return err
+		}
+		if err := hop(ctx, next.URL); err != nil {
+			return &hopError{err}
+		}
+		return nil
 	}}
 	fail := func(err error) (*Response, *Error) {
 		e := c.classify(ctx, host, err)
@@ -223,6 +243,7 @@ func (c *Client) readBody(ctx context.Context, cancel context.CancelCauseFunc, r
 		out.Warnings = append(out.Warnings, fmt.Sprintf("body_limit: only the first %d bytes of the body were read", len(out.Body)))
 		return nil
 	case out.Truncated:
+		out.BrokeOff = true
 		out.Warnings = append(out.Warnings, "body_broke_off: the connection or the compressed body ended early; what came is kept")
 		return nil
 	case raw.err != nil:

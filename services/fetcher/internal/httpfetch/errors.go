@@ -29,6 +29,7 @@ const (
 	KindTimeout   Kind = "timeout"      // no whole answer in time
 	KindCancelled Kind = "cancelled"    // the caller went away
 	KindRedirect  Kind = "redirect"     // too many redirects, or one that leads nowhere
+	KindHop       Kind = "hop"          // Request.Hop refused a redirect; its error is wrapped
 	KindTooLarge  Kind = "too_large"    // over a limit on sizes
 	KindDecode    Kind = "decode"       // the content coding cannot be undone
 	KindProtocol  Kind = "protocol"     // the answer is not HTTP
@@ -65,6 +66,11 @@ var (
 	errTooManyRedirects = errors.New("too many redirects")
 )
 
+// hopError is a refusal of Request.Hop.
+type hopError struct{ error }
+
+func (e *hopError) Unwrap() error { return e.error }
+
 // timeoutError names the limit that was hit.
 func (c *Client) timeoutError(host, what string, limit time.Duration, cause error) *Error {
 	return &Error{Kind: KindTimeout, Host: host, Retryable: true, Err: cause,
@@ -76,6 +82,7 @@ func (c *Client) timeoutError(host, what string, limit time.Duration, cause erro
 func (c *Client) classify(ctx context.Context, host string, err error) *Error {
 	var (
 		guardErr *netguard.Error
+		refused  *hopError
 		dnsErr   *net.DNSError
 		certErr  *tls.CertificateVerificationError
 		recErr   tls.RecordHeaderError
@@ -95,6 +102,8 @@ func (c *Client) classify(ctx context.Context, host string, err error) *Error {
 		e := fail(KindRefused, false, "%s", guardErr.Error())
 		e.Reason = guardErr.Reason
 		return e
+	case errors.As(err, &refused) && cause == nil:
+		return fail(KindHop, false, "%s: %v", host, refused)
 	case errors.Is(cause, errIdleTimeout):
 		return c.timeoutError(host, "no more of the answer came", c.cfg.IdleTimeout, err)
 	case errors.Is(cause, errTotalTimeout):
