@@ -6,6 +6,7 @@ import (
 
 	"google.golang.org/grpc/codes"
 
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/blob"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/rpcerr"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/store"
 )
@@ -33,6 +34,9 @@ func storageTrouble(err error) *rpcerr.Error {
 	case store.IsUnavailable(err):
 		return rpcerr.New(codes.Unavailable, reasonStorageAway,
 			"The database cannot be reached just now. Try again in a moment.").WithRetry(storageAwayRetry)
+	case errors.Is(err, blob.ErrUnavailable):
+		return rpcerr.New(codes.Unavailable, reasonStorageAway,
+			"The store of long results and files cannot be reached just now, or has no room. Try again in a moment.").WithRetry(storageAwayRetry)
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"syscall"
 	"unicode"
 	"unicode/utf8"
 
@@ -36,6 +37,10 @@ var (
 	ErrNotFound = errors.New("blob not found")
 	// ErrInvalidKey says that the key breaks the rules of CheckKey.
 	ErrInvalidKey = errors.New("invalid blob key")
+	// ErrUnavailable says that the store cannot be reached, is overloaded or
+	// has no room: the same may well succeed later. A refusal, such as of keys
+	// or of a bucket that is not there, is not meant.
+	ErrUnavailable = errors.New("the blob store is not available")
 )
 
 const (
@@ -171,6 +176,9 @@ func (p *portable) Close() error {
 	return err
 }
 
+// isFull tells that a folder has no room.
+func isFull(err error) bool { return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) }
+
 // explain says what was being done and, where it is known, what to do.
 func explain(doing, key string, err error) error {
 	if err == nil {
@@ -181,6 +189,9 @@ func explain(doing, key string, err error) error {
 	}
 	if gcerrors.Code(err) == gcerrors.NotFound {
 		return fmt.Errorf("blob: %s %q: %w", doing, key, ErrNotFound)
+	}
+	if isFull(err) || isAwayS3(err) {
+		return fmt.Errorf("blob: %s %q: %w: %w", doing, key, ErrUnavailable, err)
 	}
 	return fmt.Errorf("blob: %s %q: %w", doing, key, err)
 }

@@ -5,7 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
+	"net/http"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -15,6 +17,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/smithy-go"
 	"github.com/aws/smithy-go/logging"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
 	"gocloud.dev/blob/s3blob"
 )
 
@@ -98,6 +101,25 @@ func (k keys) Retrieve(ctx context.Context) (aws.Credentials, error) {
 		err = fmt.Errorf("%w: %w", errNoKeys, err)
 	}
 	return found, err
+}
+
+// isAwayS3 tells an S3 that cannot be reached, breaks off or has too much to do
+// from one that refuses, and from a caller who does not wait any longer.
+func isAwayS3(err error) bool {
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return false
+	}
+	if answer, ok := errors.AsType[*smithyhttp.ResponseError](err); ok {
+		// Without an answer the status is 0.
+		if status := answer.HTTPStatusCode(); status != 0 {
+			return status >= http.StatusInternalServerError || status == http.StatusTooManyRequests
+		}
+	}
+	if _, ok := errors.AsType[*smithyhttp.RequestSendError](err); ok {
+		return true
+	}
+	_, broken := errors.AsType[net.Error](err)
+	return broken || errors.Is(err, io.ErrUnexpectedEOF)
 }
 
 // isBeyondEnd tells the refusal of a range that begins behind the end.

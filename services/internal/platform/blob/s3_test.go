@@ -3,8 +3,12 @@ package blob_test
 import (
 	"context"
 	"errors"
+	"io"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -45,11 +49,50 @@ func TestS3ThatIsNotThereFailsInTime(t *testing.T) {
 	defer b.Close()
 	start := time.Now()
 	_, err := b.Get(t.Context(), "k")
-	if err == nil || errors.Is(err, blob.ErrNotFound) || !strings.Contains(err.Error(), "connection refused") || strings.Contains(err.Error(), "hunter2") {
+	if !errors.Is(err, blob.ErrUnavailable) || errors.Is(err, blob.ErrNotFound) || !strings.Contains(err.Error(), "connection refused") || strings.Contains(err.Error(), "hunter2") {
 		t.Errorf("err = %v", err)
 	}
 	if took := time.Since(start); took > 10*time.Second {
 		t.Errorf("took %s", took)
+	}
+}
+
+func TestWhetherAnS3IsAwayOrRefuses(t *testing.T) {
+	s3test.SetKeys(t, "key", "secret")
+	var all sync.WaitGroup // they wait between their attempts
+	defer all.Wait()
+	for _, tc := range []struct {
+		name   string
+		answer func(http.ResponseWriter)
+		away   bool
+	}{
+		{"it has too much to do", func(w http.ResponseWriter) {
+			w.WriteHeader(http.StatusServiceUnavailable)
+			_, _ = io.WriteString(w, "<Error><Code>SlowDown</Code></Error>")
+		}, true},
+		{"a proxy says that it is not there", func(w http.ResponseWriter) { http.Error(w, "bad gateway", http.StatusBadGateway) }, true},
+		{"too many requests", func(w http.ResponseWriter) { w.WriteHeader(http.StatusTooManyRequests) }, true},
+		{"it hangs up", func(http.ResponseWriter) { panic(http.ErrAbortHandler) }, true},
+		{"it refuses the keys", func(w http.ResponseWriter) {
+			w.WriteHeader(http.StatusForbidden)
+			_, _ = io.WriteString(w, "<Error><Code>AccessDenied</Code></Error>")
+		}, false},
+		{"it knows no such bucket", func(w http.ResponseWriter) {
+			w.WriteHeader(http.StatusNotFound)
+			_, _ = io.WriteString(w, "<Error><Code>NoSuchBucket</Code></Error>")
+		}, false},
+	} {
+		all.Go(func() {
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { tc.answer(w) }))
+			defer server.Close()
+			b := open(t, "s3://bucket?endpoint="+server.URL)
+			defer b.Close()
+			for what, err := range map[string]error{"put": b.Put(t.Context(), "k", []byte("data"), ""), "get": getError(t.Context(), b)} {
+				if err == nil || errors.Is(err, blob.ErrUnavailable) != tc.away {
+					t.Errorf("%s: %s: %v", tc.name, what, err)
+				}
+			}
+		})
 	}
 }
 
@@ -68,6 +111,9 @@ func TestS3ThatSaysNothingIsLeftWhenTheCallerLeaves(t *testing.T) {
 	for name, err := range map[string]error{
 		"put": b.Put(ctx, "k", []byte("data"), ""), "get": getError(ctx, b), "delete": b.Delete(ctx, "k"),
 	} {
+		if errors.Is(err, blob.ErrUnavailable) {
+			t.Errorf("%s: the caller left, and it is said that the store is away: %v", name, err)
+		}
 		if err == nil || errors.Is(err, blob.ErrNotFound) {
 			t.Errorf("%s: %v", name, err)
 		}

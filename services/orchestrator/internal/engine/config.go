@@ -27,6 +27,9 @@ type Config struct {
 	// RetryWait is the wait before the first repetition; it doubles. A wait
 	// that the provider asks for counts when it is longer, up to MaxRetryWait.
 	RetryWait, MaxRetryWait time.Duration
+	// ResultPatience is how long a call waits with a long result for a blob
+	// store that is away.
+	ResultPatience time.Duration
 	// RunTimeout bounds a run from its start.
 	RunTimeout time.Duration
 	// MaxRuns go on at once in this process.
@@ -41,18 +44,19 @@ type Config struct {
 // DefaultConfig has the values of the design.
 func DefaultConfig() Config {
 	return Config{
-		MaxIterations: 5,
-		MaxCalls:      16,
-		ParallelCalls: 4,
-		BreakAfter:    3,
-		MaxTokens:     4096,
-		ModelRetries:  2,
-		RetryWait:     500 * time.Millisecond,
-		MaxRetryWait:  time.Minute,
-		RunTimeout:    10 * time.Minute,
-		MaxRuns:       64,
-		Limits:        run.Limits{RunningPerUser: 4, QueuedPerUser: 20},
-		DrainTime:     5 * time.Second,
+		MaxIterations:  5,
+		MaxCalls:       16,
+		ParallelCalls:  4,
+		BreakAfter:     3,
+		MaxTokens:      4096,
+		ModelRetries:   2,
+		RetryWait:      500 * time.Millisecond,
+		MaxRetryWait:   time.Minute,
+		ResultPatience: 2 * time.Minute,
+		RunTimeout:     10 * time.Minute,
+		MaxRuns:        64,
+		Limits:         run.Limits{RunningPerUser: 4, QueuedPerUser: 20},
+		DrainTime:      5 * time.Second,
 	}
 }
 

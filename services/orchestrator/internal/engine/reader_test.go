@@ -10,6 +10,7 @@ import (
 	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/schema"
 )
 
+// page is what a reader makes of a run.
 type page struct {
 	w     *world
 	seq   int32
@@ -43,6 +44,8 @@ func (p *page) read(e *pb.RunEvent) error {
 	return nil
 }
 
+// check compares the reader's last text with the stored answer, and the log
+// with the rules of the contract.
 func (p *page) check(r schema.Run) {
 	p.w.t.Helper()
 	content := p.w.answer(r)
@@ -56,6 +59,8 @@ func (p *page) check(r schema.Run) {
 	p.w.checkLog(r)
 }
 
+// checkLog checks that the log has no gaps, that every call has one result, in
+// order, and that nothing is left open.
 func (w *world) checkLog(r schema.Run) {
 	w.t.Helper()
 	var open []string
@@ -106,6 +111,8 @@ func (w *world) events(r schema.Run) []*pb.RunEvent {
 	return events
 }
 
+// log is the logged events in short: "run_started tool_call tool_result ...";
+// notices tell their kind, results that came in several events stand once.
 func (w *world) log(r schema.Run) string {
 	w.t.Helper()
 	var out []string
@@ -130,6 +137,7 @@ func (w *world) answer(r schema.Run) string {
 	return m.Content
 }
 
+// toolCalls are the calls of a run, in order.
 func (w *world) toolCalls(r schema.Run) []schema.ToolCall {
 	w.t.Helper()
 	_, tools, err := w.runs.Rounds(context.Background(), true, r.ID)
@@ -148,6 +156,7 @@ func (w *world) count(table, where string) int {
 	return int(n)
 }
 
+// outcome is how a run ended, in short.
 func outcome(r schema.Run) string {
 	return strings.Join(strings.Fields(r.Status+" "+r.FinishReason+" "+r.ErrorReason), " ")
 }

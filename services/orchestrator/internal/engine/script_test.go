@@ -11,18 +11,24 @@ import (
 	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/provider"
 )
 
+// reply is one model call.
 type reply func(ctx context.Context, req provider.Request, yield func(provider.Delta) error) (provider.Response, error)
 
+// Model makes an engine its own models: there is one, "m".
 func (e *engine) Model(id string) (Model, bool) {
 	return Model{ID: id, Name: id, ContextWindow: 128_000, Streamer: e}, id == "m"
 }
 
+// callerKey has the engine that makes a model call.
 type callerKey struct{}
 
+// Stream plays the world's script.
 func (e *engine) Stream(ctx context.Context, req provider.Request, yield func(provider.Delta) error) (provider.Response, error) {
 	return e.w.stream(context.WithValue(ctx, callerKey{}, e), req, yield)
 }
 
+// stream plays the reply for the round that the request asks for. Every request
+// must be one that a strict provider takes.
 func (w *world) stream(ctx context.Context, req provider.Request, yield func(provider.Delta) error) (provider.Response, error) {
 	if err := strict(req); err != nil {
 		w.t.Errorf("a strict provider refuses the request: %v", err)
@@ -49,6 +55,7 @@ func (w *world) stream(ctx context.Context, req provider.Request, yield func(pro
 	return r(ctx, req, yield)
 }
 
+// strict refuses what strict providers refuse.
 func strict(req provider.Request) error {
 	var open []string
 	for i, m := range req.Messages {
@@ -78,6 +85,7 @@ func strict(req provider.Request) error {
 	return nil
 }
 
+// say answers with a text, in pieces.
 func say(text string) reply {
 	return func(ctx context.Context, req provider.Request, yield func(provider.Delta) error) (provider.Response, error) {
 		for _, p := range strings.SplitAfter(text, " ") {
@@ -92,6 +100,7 @@ func say(text string) reply {
 	}
 }
 
+// call makes tool calls, told as "name {arguments}".
 func call(calls ...string) reply {
 	return func(ctx context.Context, req provider.Request, yield func(provider.Delta) error) (provider.Response, error) {
 		resp := provider.Response{Finish: provider.FinishToolCalls, Usage: provider.Usage{InputTokens: 10, OutputTokens: 2}}
@@ -110,6 +119,7 @@ func call(calls ...string) reply {
 	}
 }
 
+// fail breaks off after a text.
 func fail(text string, err *provider.Error) reply {
 	return func(ctx context.Context, req provider.Request, yield func(provider.Delta) error) (provider.Response, error) {
 		resp, _ := say(text)(ctx, req, yield)
@@ -120,6 +130,7 @@ func fail(text string, err *provider.Error) reply {
 	}
 }
 
+// hang writes a text and then nothing until the call is given up.
 func hang(text string) reply {
 	return func(ctx context.Context, req provider.Request, yield func(provider.Delta) error) (provider.Response, error) {
 		resp, _ := say(text)(ctx, req, yield)
@@ -128,6 +139,7 @@ func hang(text string) reply {
 	}
 }
 
+// tries plays one reply after another, one for each time it is called.
 func tries(replies ...reply) reply {
 	var mu sync.Mutex
 	n := 0
@@ -140,6 +152,7 @@ func tries(replies ...reply) reply {
 	}
 }
 
+// lastPrompt are the messages of the newest request, in short.
 func (w *world) lastPrompt() []provider.Message {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -18,7 +18,6 @@ import (
 	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/gate"
 	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/prompt"
 	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/provider"
-	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/registry"
 	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/result"
 	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/run"
 	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/schema"
@@ -220,33 +219,6 @@ func (t *turn) recover(ctx context.Context, c *schema.ToolCall, call dispatch.Ca
 
 func refusal(d gate.Decision) dispatch.Outcome {
 	return dispatch.Outcome{Content: result.Failure(d.Reason, d.Message, d.Verdict == gate.Reject), IsError: true, Reason: d.Reason}
-}
-
-// end puts an outcome into the call. tool is nil when there is none.
-func (t *turn) end(ctx context.Context, c *schema.ToolCall, tool *registry.Tool, state string, out dispatch.Outcome, together int) error {
-	kind := ""
-	if tool != nil {
-		kind = tool.Kind
-	}
-	return Settle(context.WithoutCancel(ctx), t.Results, c, tool, state, out, result.Limit(kind, t.model.ContextWindow, together), t.Now())
-}
-
-// Settle puts an outcome into a call: its state, its result, and where its
-// untrusted parts come from.
-func Settle(ctx context.Context, keeper *result.Keeper, c *schema.ToolCall, tool *registry.Tool, state string, out dispatch.Outcome, limit int, now time.Time) error {
-	c.IsError, c.CostUSD, c.EndedAt = out.IsError, out.CostUSD, now.UnixMilli()
-	if out.Reason != "" {
-		c.Reason = out.Reason
-	}
-	c.Origins = c.Origins.With(out.Origins...)
-	if tool != nil && tool.Untrusted && c.Attempt > 0 && len(c.Origins) == 0 {
-		c.Origins = c.Origins.With(tool.Name + ":*")
-	}
-	if err := keeper.Keep(ctx, c, out.Content, limit); err != nil {
-		return err
-	}
-	c.State = state
-	return nil
 }
 
 // withNotes tells the model what was mended in its arguments.

@@ -34,21 +34,18 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // in runs a test in a bubble of fake time: waits cost nothing and are exact.
-
 func in(t *testing.T, f func(t *testing.T)) {
 	t.Helper()
 	synctest.Test(t, f)
 }
 
 // arguments are what every tool of these tests takes.
-
 type arguments struct {
 	N    int    `json:"n,omitempty"`
 	Text string `json:"text,omitempty"`
 }
 
 // tool is a tool of the provider.
-
 type tool struct {
 	name   string
 	effect toolkit.Effect // pure when empty
@@ -56,12 +53,8 @@ type tool struct {
 	edit   func(*toolkit.Tool)
 }
 
-// reply is one model call.
-
 // world is a database, a tool provider and a scripted model; engines come and
-
 // go in it.
-
 type world struct {
 	t       testing.TB
 	dir     string
@@ -112,7 +105,6 @@ func (w *world) open() *store.DB {
 func quiet() *slog.Logger { return slog.New(slog.NewTextHandler(io.Discard, nil)) }
 
 // serve starts the provider behind a real gRPC connection.
-
 func (w *world) serve(tools []tool) {
 	w.t.Helper()
 	p := toolkit.New(toolkit.Config{
@@ -152,30 +144,7 @@ func (w *world) serve(tools []tool) {
 	}
 }
 
-// Model makes an engine its own models: there is one, "m".
-
-// callerKey has the engine that makes a model call.
-
-// Stream plays the world's script.
-
-// stream plays the reply for the round that the request asks for. Every request
-
-// must be one that a strict provider takes.
-
-// strict refuses what strict providers refuse.
-
-// say answers with a text, in pieces.
-
-// call makes tool calls, told as "name {arguments}".
-
-// fail breaks off after a text.
-
-// hang writes a text and then nothing until the call is given up.
-
-// tries plays one reply after another, one for each time it is called.
-
 // engine is one owner: a process, for what the database can tell.
-
 type engine struct {
 	*Engine
 	w    *world
@@ -184,14 +153,12 @@ type engine struct {
 }
 
 // engine starts an owner with a database handle of its own.
-
 func (w *world) engine(name string) *engine {
 	w.t.Helper()
 	return w.engineAt(name, time.Now)
 }
 
 // engineAt starts an owner with a clock of its own.
-
 func (w *world) engineAt(name string, now func() time.Time) *engine {
 	w.t.Helper()
 	e := &engine{w: w, db: w.open()}
@@ -214,15 +181,11 @@ func (w *world) engineAt(name string, now func() time.Time) *engine {
 }
 
 // crash takes the database away from the engine, as kill -9 does: nothing is
-
 // written or given back any more.
-
 func (e *engine) crash() { _ = e.db.Close() }
 
 // recovered starts an engine as after a restart: the leases of the one before
-
 // are freed.
-
 func (w *world) recovered(name string) *engine {
 	w.t.Helper()
 	if _, err := w.runs.FreeAll(w.t.Context()); err != nil {
@@ -241,7 +204,6 @@ func (w *world) conversation(user string) string {
 }
 
 // ask starts a run of ann in a conversation, a new one when it is empty.
-
 func (e *engine) ask(conv string) schema.Run {
 	e.w.t.Helper()
 	st, err := e.Start(context.Background(), e.w.question(conv))
@@ -260,9 +222,7 @@ func (w *world) question(conv string) run.Request {
 }
 
 // ended follows a run to its end, checks what a reader makes of its events, and
-
 // returns it.
-
 func (e *engine) ended(r schema.Run) schema.Run {
 	e.w.t.Helper()
 	p := e.w.page()
@@ -276,7 +236,6 @@ func (e *engine) ended(r schema.Run) schema.Run {
 }
 
 // finish asks, and returns the run when it has ended.
-
 func (e *engine) finish() schema.Run { e.w.t.Helper(); return e.ended(e.ask("")) }
 
 func (w *world) run(id string) schema.Run {
@@ -288,41 +247,18 @@ func (w *world) run(id string) schema.Run {
 	return r
 }
 
-// page is what a reader makes of a run.
-
-// check compares the reader's last text with the stored answer, and the log
-
-// with the rules of the contract.
-
-// checkLog checks that the log has no gaps, that every call has one result, in
-
-// order, and that nothing is left open.
-
-// log is the logged events in short: "run_started tool_call tool_result ...";
-
-// notices tell their kind, results that came in several events stand once.
-
-// toolCalls are the calls of a run, in order.
-
-// outcome is how a run ended, in short.
-
 // text is a result that says something.
-
 func text(s string) toolkit.Result { return toolkit.JSON(map[string]any{"success": true, "text": s}) }
 
 // echo answers its text.
-
 var echo = tool{name: "echo", run: func(_ context.Context, _ *toolkit.Call, in arguments) (toolkit.Result, error) {
 	return text(in.Text), nil
 }}
 
 // broken always fails.
-
 var broken = tool{name: "broken", run: func(context.Context, *toolkit.Call, arguments) (toolkit.Result, error) {
 	return toolkit.Fail("BROKEN", "It does not work.", false), nil
 }}
-
-// lastPrompt are the messages of the newest request, in short.
 
 func roundOf(mc schema.ModelCall, tools ...schema.ToolCall) prompt.Round {
 	return prompt.Round{Call: mc, Tools: tools}

@@ -6,8 +6,8 @@ package invoke
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
+	"log/slog"
 	"strconv"
 	"strings"
 	"time"
@@ -39,6 +39,7 @@ type Invoker struct {
 	Runs    *run.Store
 	Results *result.Keeper
 	Tools   *registry.Registry
+	Log     *slog.Logger
 	Now     func() time.Time
 }
 
@@ -138,16 +139,13 @@ func (v *Invoker) call(ctx context.Context, d gate.Decision, c *schema.ToolCall)
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTime)
 	defer cancel()
-	settle := func() error {
-		return engine.Settle(ctx, v.Results, c, d.Tool, state, out, result.Limit(d.Tool.Kind, 0, 1), v.Now())
+	ending := engine.Ending{Tool: d.Tool, State: state, Outcome: out, Limit: result.Limit(d.Tool.Kind, 0, 1), At: v.Now().UnixMilli()}
+	patient, stop := context.WithTimeout(ctx, writeTime/2)
+	defer stop()
+	if err := ending.Settle(patient, v.Results, c); err != nil {
+		v.Log.ErrorContext(ctx, "the result of a call was not stored whole: the call has failed", "call", c.ID, "tool", c.Name, "error", err)
 	}
-	failed := settle()
-	if failed != nil { // the call has ended nevertheless
-		out.IsError, out.Reason = true, "RESULT_NOT_STORED"
-		out.Content = result.Failure(out.Reason, "The call was made, but its result could not be stored.", false)
-		failed = errors.Join(failed, settle())
-	}
-	return errors.Join(failed, v.Runs.EndInvoke(ctx, c))
+	return v.Runs.EndInvoke(ctx, c)
 }
 
 // wait is for a request that came twice: it gets the outcome of the first.

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/blob"
@@ -34,6 +35,8 @@ const (
 	charsPerToken = 1
 	// minChars of a result reach the model, however many share the window.
 	minChars = 500
+	// putTime is how long the blob store may take for one result.
+	putTime = 20 * time.Second
 )
 
 // ErrGone says that a stored result is not in the blob store any more.
@@ -61,7 +64,8 @@ func Limit(kind string, window, calls int) int {
 type Keeper struct{ Bucket blob.Bucket }
 
 // Keep puts a result into c: Result is what API readers get, ModelText what
-// the model gets, at most limit characters of it.
+// the model gets, at most limit characters of it. A store that does not answer
+// within 20 seconds is a blob.ErrUnavailable.
 func (k *Keeper) Keep(ctx context.Context, c *schema.ToolCall, contentJSON string, limit int) error {
 	source := ModelSource(contentJSON)
 	c.Result, c.ResultBlob, c.ResultChars = contentJSON, "", utf8.RuneCountInString(source)
@@ -70,11 +74,21 @@ func (k *Keeper) Keep(ctx context.Context, c *schema.ToolCall, contentJSON strin
 		return nil
 	}
 	key := "results/" + c.UserID + "/" + c.ID
-	if err := k.Bucket.Put(ctx, key, []byte(contentJSON), "application/json"); err != nil {
+	if err := k.put(ctx, key, contentJSON); err != nil {
 		return fmt.Errorf("store result of call %s: %w", c.ID, err)
 	}
 	c.Result, c.ResultBlob, c.Truncated = preview(source, c), key, true
 	return nil
+}
+
+func (k *Keeper) put(ctx context.Context, key, contentJSON string) error {
+	bounded, cancel := context.WithTimeout(ctx, putTime)
+	defer cancel()
+	err := k.Bucket.Put(bounded, key, []byte(contentJSON), "application/json")
+	if err != nil && bounded.Err() != nil && ctx.Err() == nil {
+		return fmt.Errorf("%w: it did not answer within %s: %w", blob.ErrUnavailable, putTime, err)
+	}
+	return err
 }
 
 // preview stands for a result that is too large to be sent whole.

@@ -14,6 +14,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/auth"
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/blob"
 	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/result"
 	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/run"
 	"github.com/nanoclaw/nanoclaw/services/toolkit"
@@ -59,7 +60,7 @@ func New(runs *run.Store, results *result.Keeper, log *slog.Logger) (*toolkit.Pr
 			bound(s.Properties["max_chars"], minChars, maxChars, defaultChars)
 		},
 	}, func(ctx context.Context, _ *toolkit.Call, in arguments) (toolkit.Result, error) {
-		return read(ctx, runs, results, in)
+		return read(ctx, runs, results, log, in)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("tool %s: %w", Name, err)
@@ -72,7 +73,7 @@ func bound(s *jsonschema.Schema, low, high float64, value int) {
 	s.Default = json.RawMessage(fmt.Sprint(value))
 }
 
-func read(ctx context.Context, runs *run.Store, results *result.Keeper, in arguments) (toolkit.Result, error) {
+func read(ctx context.Context, runs *run.Store, results *result.Keeper, log *slog.Logger, in arguments) (toolkit.Result, error) {
 	p, err := auth.RequireUser(ctx)
 	if err != nil {
 		return toolkit.Result{}, err
@@ -87,6 +88,10 @@ func read(ctx context.Context, runs *run.Store, results *result.Keeper, in argum
 	whole, err := results.Whole(ctx, c)
 	if errors.Is(err, result.ErrGone) {
 		return toolkit.Fail("RESULT_GONE", "The result is not stored any more. Make the call again.", false), nil
+	}
+	if errors.Is(err, blob.ErrUnavailable) {
+		log.WarnContext(ctx, "a stored result was not read", "result", c.ID, "error", err)
+		return toolkit.Fail("RESULT_STORE_UNAVAILABLE", "The store of long results is not reachable at the moment. Try again later.", true), nil
 	}
 	if err != nil {
 		return toolkit.Result{}, err

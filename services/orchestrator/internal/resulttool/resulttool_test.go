@@ -121,6 +121,22 @@ func (w *world) read(args string) (a answer, reason string, out toolkit.Outcome)
 	return a, failed.Error.Reason, out
 }
 
+// away is a blob store that cannot be reached.
+type away struct{ blob.Bucket }
+
+func (away) Get(context.Context, string) ([]byte, error) {
+	return nil, fmt.Errorf("dial: %w", blob.ErrUnavailable)
+}
+
+func TestWithoutTheBlobStoreTheModelIsToldToTryAgain(t *testing.T) {
+	w := newWorld(t)
+	w.keep("call_long", `"`+strings.Repeat("tea ", 20_000)+`"`)
+	w.keeper.Bucket = away{w.keeper.Bucket}
+	if _, reason, out := w.read(`{"result_id":"call_long"}`); reason != "RESULT_STORE_UNAVAILABLE" || !strings.Contains(out.ContentJSON, `"retryable":true`) {
+		t.Errorf("the model is told %s", out.ContentJSON)
+	}
+}
+
 func TestReadingOnGivesTheWholeText(t *testing.T) {
 	w := newWorld(t)
 	cases := []struct{ name, text string }{

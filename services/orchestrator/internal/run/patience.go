@@ -9,6 +9,7 @@ import (
 	"github.com/uptrace/bun"
 
 	pb "github.com/nanoclaw/nanoclaw/gen/go/nanoclaw/orchestrator/v1"
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/blob"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/store"
 	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/schema"
 )
@@ -20,8 +21,9 @@ const (
 	maxPause   = time.Second
 )
 
-// Patiently repeats what fails because the database is away or full, until ctx
-// ends. It returns the error of the last attempt then, with the cause of ctx.
+// Patiently repeats what fails because the database or the blob store is away or
+// full, until ctx ends. It returns the error of the last attempt then, with the
+// cause of ctx.
 func Patiently(ctx context.Context, try func() error) error {
 	for pause := firstPause; ; pause = min(2*pause, maxPause) {
 		err := try()
@@ -38,9 +40,10 @@ func Patiently(ctx context.Context, try func() error) error {
 	}
 }
 
-// passes says that an error is of the database and not of what was asked of it.
+// passes says that an error is of a store and not of what was asked of it.
 func passes(err error) bool {
-	return store.IsUnavailable(err) || errors.Is(err, store.ErrUnknownCommit) || errors.Is(err, store.ErrDiskFull)
+	return store.IsUnavailable(err) || errors.Is(err, store.ErrUnknownCommit) || errors.Is(err, store.ErrDiskFull) ||
+		errors.Is(err, blob.ErrUnavailable)
 }
 
 // closure is what a write runs.

@@ -172,6 +172,17 @@ func (s *Store) GetMany(ctx context.Context, userID string, ids []string) (map[s
 	return out, nil
 }
 
+// ModelCalls reads every model call of a run without its texts, those that
+// failed included. The run must be known to be the user's.
+func (s *Store) ModelCalls(ctx context.Context, runID string) (calls []schema.ModelCall, err error) {
+	err = s.DB.Read().NewSelect().Model(&calls).ExcludeColumn("text", "reasoning", "extra").
+		Where("run_id = ?", runID).Order("round", "attempt").Scan(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read model calls: %w", err)
+	}
+	return calls, nil
+}
+
 // Rounds reads what was made in runs: the model calls that were finished and
 // every tool call, each in order. The runs must be known to be the user's. With
 // whole, tool calls have their Result; a prompt needs none.
