@@ -86,7 +86,7 @@ func (c *cli) chat(cmd *cobra.Command, f *chatFlags, message string) (err error)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	defer signal.Stop(signals)
 
-	to, err := c.connectChat(ctx, cmd, f, signals)
+	to, err := c.connectUntil(ctx, cmd, &f.peerFlags, signals)
 	if err != nil {
 		return err
 	}
@@ -120,8 +120,8 @@ func (t *talk) close(to *peer, err error) error {
 	}
 }
 
-// connectChat is connect, which Ctrl+C ends.
-func (c *cli) connectChat(ctx context.Context, cmd *cobra.Command, f *chatFlags, signals <-chan os.Signal) (*peer, error) {
+// connectUntil is connect, which Ctrl+C ends.
+func (c *cli) connectUntil(ctx context.Context, cmd *cobra.Command, f *peerFlags, signals <-chan os.Signal, targets ...string) (*peer, error) {
 	type connected struct {
 		peer *peer
 		err  error
@@ -129,7 +129,7 @@ func (c *cli) connectChat(ctx context.Context, cmd *cobra.Command, f *chatFlags,
 	ctx, stop := context.WithCancel(ctx)
 	done := make(chan connected, 1)
 	go func() {
-		p, err := c.connect(ctx, cmd, &f.peerFlags)
+		p, err := c.connect(ctx, cmd, f, targets...)
 		done <- connected{p, err}
 	}()
 	select {

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"google.golang.org/protobuf/proto"
+
 	orchestratorv1 "github.com/nanoclaw/nanoclaw/gen/go/nanoclaw/orchestrator/v1"
 	"github.com/nanoclaw/nanoclaw/services/cmd/nanoclaw/internal/transcript"
 )
@@ -26,10 +28,8 @@ type eventsView struct {
 }
 
 func (v *eventsView) seen(ev *orchestratorv1.RunEvent, _ *transcript.Transcript) {
-	if line, err := eventLine(ev); err != nil {
-		v.err = err
-	} else if v.err == nil {
-		_, v.err = v.c.stdout.Write(line)
+	if v.err == nil {
+		v.err = v.c.printEvent(ev.GetSeq(), ev)
 	}
 }
 
@@ -39,8 +39,8 @@ func (v *eventsView) ended(*transcript.Transcript) error { return v.err }
 
 // eventLine is one event with its line end; empty for an event of a kind that
 // is newer than this program.
-func eventLine(ev *orchestratorv1.RunEvent) ([]byte, error) {
-	m := ev.ProtoReflect()
+func eventLine(seq int32, event proto.Message) ([]byte, error) {
+	m := event.ProtoReflect()
 	field := m.WhichOneof(m.Descriptor().Oneofs().ByName("event"))
 	if field == nil {
 		return nil, nil
@@ -56,9 +56,19 @@ func eventLine(ev *orchestratorv1.RunEvent) ([]byte, error) {
 		ID    int32           `json:"id,omitempty"`
 		Event string          `json:"event"`
 		Data  json.RawMessage `json:"data"`
-	}{ev.GetSeq(), string(field.Name()), data})
+	}{seq, string(field.Name()), data})
 	if err != nil {
 		return nil, fmt.Errorf("write JSON: %w", err)
 	}
 	return line.Bytes(), nil
+}
+
+// printEvent prints one event as a line of JSON.
+func (c *cli) printEvent(seq int32, event proto.Message) error {
+	line, err := eventLine(seq, event)
+	if err != nil {
+		return err
+	}
+	_, err = c.stdout.Write(line)
+	return err
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"os"
 	"strings"
@@ -60,10 +59,7 @@ func isThere(path string) bool {
 
 // printFindings prints one JSON document for scripts.
 func (c *cli) printFindings(findings []doctor.Finding) error {
-	encoder := json.NewEncoder(c.stdout)
-	encoder.SetEscapeHTML(false)
-	encoder.SetIndent("", "  ")
-	return encoder.Encode(struct {
+	return c.printDocument(struct {
 		Healthy  bool             `json:"healthy"`
 		Findings []doctor.Finding `json:"findings"`
 	}{doctor.Healthy(findings), findings})

@@ -24,7 +24,7 @@ const (
 	exitUsage       = 2
 	exitNotFound    = 3
 	exitDenied      = 4
-	exitPartial     = 5 // some of many things failed
+	exitPartial     = 5 // some of many things failed, or a part that was needed is not there
 	exitTimeout     = 6
 	exitInterrupted = 130
 )
@@ -80,6 +80,8 @@ func exitCode(err error) int {
 	case fetcher.ReasonTLSFailed, fetcher.ReasonBadRedirect, fetcher.ReasonTooLarge, fetcher.ReasonBadEncoding,
 		fetcher.ReasonBadResponse, fetcher.ReasonUnsupportedType:
 		return exitFailure
+	case reasonNoSandbox:
+		return exitPartial
 	}
 	switch s.Code() {
 	case codes.InvalidArgument, codes.OutOfRange:

@@ -51,6 +51,14 @@ func (c *cli) printJSON(m proto.Message) error {
 	return err
 }
 
+// printDocument prints a value of ours as one indented document.
+func (c *cli) printDocument(value any) error {
+	encoder := json.NewEncoder(c.stdout)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(value)
+}
+
 // table prints rows in columns under a head.
 func (c *cli) table(head string, rows [][]string) error {
 	w := tabwriter.NewWriter(c.stdout, 0, 0, 2, ' ', 0)

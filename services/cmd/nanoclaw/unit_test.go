@@ -170,11 +170,11 @@ func TestAFailedRunLeavesNoAnswerInThePipe(t *testing.T) {
 }
 
 func TestEventLine(t *testing.T) {
-	line, err := eventLine(&pb.RunEvent{Seq: 3, Event: &pb.RunEvent_Message{Message: &pb.TextPiece{Content: "<a>", Round: 1}}})
+	line, err := eventLine(3, &pb.RunEvent{Seq: 3, Event: &pb.RunEvent_Message{Message: &pb.TextPiece{Content: "<a>", Round: 1}}})
 	if want := `{"id":3,"event":"message","data":{"content":"<a>","round":1,"offset":0}}` + "\n"; err != nil || string(line) != want {
 		t.Errorf("got %s (%v), want %s", line, err, want)
 	}
-	if line, err := eventLine(&pb.RunEvent{Seq: 3}); err != nil || len(line) != 0 {
+	if line, err := eventLine(3, &pb.RunEvent{Seq: 3}); err != nil || len(line) != 0 {
 		t.Errorf("got %q, %v", line, err)
 	}
 }

@@ -1,0 +1,191 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"slices"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+	"google.golang.org/grpc/metadata"
+
+	taskmanagerv1 "github.com/nanoclaw/nanoclaw/gen/go/nanoclaw/taskmanager/v1"
+	"github.com/nanoclaw/nanoclaw/services/internal/suite"
+)
+
+// crawlFlags are what crawl can be told.
+type crawlFlags struct {
+	peerFlags
+	outFlags
+
+	list           string
+	kind           choice
+	parallel       int32
+	asJSON, detach bool
+
+	chosenFormat   string
+	chosenParallel bool
+}
+
+func (c *cli) crawlCommand() *cobra.Command {
+	f := crawlFlags{outFlags: newOutFlags(), kind: choice{value: "text", allowed: []string{"text", "links", "images", "structured"}}}
+	cmd := &cobra.Command{
+		Use: "crawl URL...", Short: "Fetch many pages and read them",
+		Long: `Fetch many pages as a crawl task, politely to every host, and write what was
+read as it comes. The addresses are those on the command line and those of
+--file, one a line. A task has at most 50 addresses; more addresses are several
+tasks.
+
+Ctrl+C cancels what is not fetched yet and writes what is there, a second one
+leaves at once. Exit code 0 when every page came, 5 when some did, 1 when none
+did.
+
+In CSV, a cell that a spreadsheet would take for a formula gets an ' before it.`,
+		Example: `  nanoclaw crawl https://go.dev/doc/ https://go.dev/blog/ --out pages.md
+  nanoclaw crawl --file addresses.txt --format jsonl | jq -r .url
+  nanoclaw crawl --file - --extract-type links --out links.csv < addresses.txt`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			for _, pair := range [][2]string{{"json", "format"}, {"json", "out"}, {"detach", "format"}, {"detach", "out"}} {
+				if err := exclusive(cmd, pair[0], pair[1]); err != nil {
+					return err
+				}
+			}
+			f.chosenFormat = f.chosen(cmd.Flags().Changed("format"))
+			f.chosenParallel = cmd.Flags().Changed("parallel")
+			addresses, err := c.addresses(args, f.list)
+			if err != nil {
+				return err
+			}
+			return c.crawl(cmd, &f, addresses)
+		},
+	}
+	f.addPeer(cmd)
+	f.addOutput(cmd)
+	fs := cmd.Flags()
+	fs.StringVar(&f.list, "file", "", "file with an address a line (- reads stdin)")
+	fs.Var(&f.kind, "extract-type", "what to extract")
+	fs.Int32Var(&f.parallel, "parallel", 0, "pages of a task fetched at the same time, 1 to 5 (default 3)")
+	fs.BoolVar(&f.asJSON, "json", false, "print everything as one JSON document at the end")
+	fs.BoolVar(&f.detach, "detach", false, "print the id of each task and leave it to the server")
+	return cmd
+}
+
+// addOutput gives a command the flags of the results' form and place.
+func (o *outFlags) addOutput(cmd *cobra.Command) {
+	cmd.Flags().Var(&o.format, "format", "form of the results (default md, or by the name of --out)")
+	cmd.Flags().StringVar(&o.file, "out", "", "file of the results, there whole or not at all (default stdout)")
+}
+
+// crawl makes the tasks and follows them.
+func (c *cli) crawl(cmd *cobra.Command, f *crawlFlags, addresses []string) (err error) {
+	ctx, stop := context.WithCancel(context.Background())
+	defer stop()
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	defer signal.Stop(signals)
+
+	began := time.Now()
+	out, err := c.openOutput(f.file)
+	if err != nil {
+		return err
+	}
+	defer out.discard()
+	to, err := c.connectUntil(ctx, cmd, &f.peerFlags, signals, suite.TargetTaskManager)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if closing := to.close(); err == nil {
+			err = closing
+		}
+	}()
+	job := &crawlJob{
+		cli: c, flags: f, tasks: taskmanagerv1.NewCrawlTaskServiceClient(to), out: newResultWriter(out, f.chosenFormat),
+		batches: slices.Collect(slices.Chunk(addresses, taskAddresses)), view: c.newCrawlView(len(addresses), f.asJSON),
+	}
+	if n := len(job.batches); n > 1 {
+		c.note("%d addresses are %d tasks of at most %d", len(addresses), n, taskAddresses)
+	}
+	if f.detach {
+		return to.explain(job.detach(ctx, to.unreachable == ""))
+	}
+	err = to.explain(job.run(ctx, signals))
+	if err != nil && !errors.Is(err, errCrawlStopped) {
+		return err
+	}
+	return job.finish(out, time.Since(began), err)
+}
+
+// create makes the task of one batch.
+func (j *crawlJob) create(ctx context.Context, batch []string) (*taskmanagerv1.CreateCrawlTaskResponse, error) {
+	req := &taskmanagerv1.CreateCrawlTaskRequest{Urls: batch, ExtractType: j.flags.kind.value}
+	if j.flags.chosenParallel {
+		req.Parallel = &j.flags.parallel
+	}
+	return j.tasks.CreateCrawlTask(metadata.AppendToOutgoingContext(ctx, idempotencyKey, rand.Text()), req)
+}
+
+// detach makes the tasks and leaves them.
+func (j *crawlJob) detach(ctx context.Context, inProcess bool) error {
+	var made []json.RawMessage
+	for _, batch := range j.batches {
+		res, err := j.create(ctx, batch)
+		if err != nil {
+			return err
+		}
+		if j.flags.asJSON {
+			text, err := encodeJSON(res)
+			if err != nil {
+				return err
+			}
+			made = append(made, text)
+			continue
+		}
+		if _, err := fmt.Fprintln(j.stdout, res.GetTaskId()); err != nil {
+			return err
+		}
+	}
+	if inProcess {
+		j.note("no server runs on this data folder: the tasks go on when one does, or with \"nanoclaw tasks watch ID\"")
+	}
+	if j.flags.asJSON {
+		return j.printDocument(struct {
+			Tasks []json.RawMessage `json:"tasks"`
+		}{made})
+	}
+	return nil
+}
+
+// finish puts the results in their place, says how it went, and gives the exit
+// code.
+func (j *crawlJob) finish(out *output, took time.Duration, stopped error) error {
+	if j.flags.asJSON {
+		if err := j.printDocument(j.document()); err != nil {
+			return err
+		}
+	} else {
+		if err := out.keep(); err != nil {
+			return err
+		}
+		words := fmt.Sprintf("%s in %s", j.totals.words(), took.Round(time.Millisecond))
+		if out.path != "" {
+			words += ", written to " + out.path
+		}
+		j.note("%s", words)
+	}
+	switch {
+	case j.timedOut:
+		return &exitError{exitTimeout, fmt.Errorf("timed out after %s, the rest is cancelled: give it more time with --timeout", j.flags.timeout)}
+	case stopped != nil:
+		return errInterrupted
+	case j.problem != nil:
+		return j.problem
+	}
+	return j.totals.exit()
+}

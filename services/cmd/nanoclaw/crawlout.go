@@ -1,0 +1,226 @@
+package main
+
+import (
+	"encoding/csv"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	taskmanagerv1 "github.com/nanoclaw/nanoclaw/gen/go/nanoclaw/taskmanager/v1"
+	"github.com/nanoclaw/nanoclaw/services/cmd/nanoclaw/internal/terminal"
+)
+
+// The forms of crawl results.
+const (
+	formatJSONL    = "jsonl"
+	formatCSV      = "csv"
+	formatMarkdown = "md"
+)
+
+// outFlags say in which form results are written, and where.
+type outFlags struct {
+	format choice
+	file   string
+}
+
+// newOutFlags have Markdown until somebody says otherwise.
+func newOutFlags() outFlags {
+	return outFlags{format: choice{value: formatMarkdown, allowed: []string{formatJSONL, formatCSV, formatMarkdown}}}
+}
+
+// chosen is the form to write: as said, else by the end of the file's name.
+func (o *outFlags) chosen(said bool) string {
+	if extension := strings.TrimPrefix(filepath.Ext(o.file), "."); !said && extension != "" {
+		switch extension {
+		case formatJSONL, "ndjson":
+			return formatJSONL
+		case formatCSV:
+			return formatCSV
+		}
+	}
+	return o.format.value
+}
+
+// resultWriter writes the results of crawl tasks, one after the other.
+type resultWriter interface {
+	write(task string, r *taskmanagerv1.CrawlResult) error
+}
+
+// newResultWriter writes to w in a form of outFlags.
+func newResultWriter(w io.Writer, format string) resultWriter {
+	switch format {
+	case formatJSONL:
+		return jsonlResults{w}
+	case formatCSV:
+		return &csvResults{w: csv.NewWriter(w)}
+	}
+	return markdownResults{w}
+}
+
+// jsonlResults writes a result a line, in the form of the REST interface, with
+// the id of its task before.
+type jsonlResults struct{ w io.Writer }
+
+func (j jsonlResults) write(task string, r *taskmanagerv1.CrawlResult) error {
+	line, err := resultJSON(task, r)
+	if err != nil {
+		return err
+	}
+	_, err = j.w.Write(append(line, '\n'))
+	return err
+}
+
+// resultJSON is a result with the id of its task.
+func resultJSON(task string, r *taskmanagerv1.CrawlResult) ([]byte, error) {
+	text, err := encodeJSON(r)
+	if err != nil {
+		return nil, err
+	}
+	return fmt.Appendf(nil, `{"task_id":%q,%s`, task, text[1:]), nil // an id is plain ASCII
+}
+
+// csvResults writes a row an address under a head.
+type csvResults struct {
+	w     *csv.Writer
+	begun bool
+}
+
+var csvHead = []string{"url", "ok", "status_code", "title", "error", "reason", "duration_ms", "content"}
+
+func (c *csvResults) write(_ string, r *taskmanagerv1.CrawlResult) error {
+	if !c.begun {
+		c.begun = true
+		if err := c.w.Write(csvHead); err != nil {
+			return err
+		}
+	}
+	content, err := contentText(r)
+	if err != nil {
+		return err
+	}
+	row := []string{
+		r.GetUrl(), strconv.FormatBool(r.GetOk()), strconv.Itoa(int(r.GetStatusCode())), r.GetData().GetMetadata().GetTitle(),
+		r.GetError().GetError(), r.GetError().GetReason(), strconv.Itoa(int(r.GetDurationMs())), content,
+	}
+	for i := range row {
+		row[i] = inertCell(row[i])
+	}
+	if err := c.w.Write(row); err != nil {
+		return err
+	}
+	c.w.Flush()
+	return c.w.Error()
+}
+
+// inertCell keeps a spreadsheet from calculating what a page says: a cell that
+// looks like a formula gets an apostrophe before it (OWASP, CSV Injection).
+func inertCell(cell string) string {
+	if cell != "" && strings.ContainsRune("=+-@\t\r", rune(cell[0])) {
+		return "'" + cell
+	}
+	return cell
+}
+
+// markdownResults writes pages for people, one under the other.
+type markdownResults struct{ w io.Writer }
+
+func (m markdownResults) write(_ string, r *taskmanagerv1.CrawlResult) error {
+	if !r.GetOk() {
+		e := r.GetError()
+		_, err := fmt.Fprintf(m.w, "# %s\n\nNot fetched: %s\n\n---\n\n", terminal.Line(r.GetUrl(), maxSnippet), reasonWords(e))
+		return err
+	}
+	content, err := contentText(r)
+	if err != nil {
+		return err
+	}
+	if r.GetData().GetTruncated() {
+		content += "\n(cut)\n"
+	}
+	title := terminal.Line(r.GetData().GetMetadata().GetTitle(), maxSnippet)
+	if title == "" {
+		title = "(no title)"
+	}
+	_, err = fmt.Fprintf(m.w, "# %s\n\n<%s>\n\n%s\n---\n\n", title, r.GetUrl(), content)
+	return err
+}
+
+// contentText is what was extracted, as "nanoclaw fetch" prints it.
+func contentText(r *taskmanagerv1.CrawlResult) (string, error) {
+	var out strings.Builder
+	content, kind := r.GetData().GetContent(), "text"
+	switch {
+	case content.GetStructured() != nil:
+		kind = "structured"
+	case len(content.GetLinks()) > 0:
+		kind = "links"
+	case len(content.GetImages()) > 0:
+		kind = "images"
+	}
+	err := printContent(&out, kind, content)
+	return out.String(), err
+}
+
+// reasonWords are the words of a failure with its stable reason.
+func reasonWords(e *taskmanagerv1.CrawlError) string {
+	words := terminal.Line(e.GetError(), maxSnippet)
+	if e.GetReason() != "" {
+		words += " (" + e.GetReason() + ")"
+	}
+	return words
+}
+
+// output is where results go: stdout, or a file that is there whole or not at
+// all.
+type output struct {
+	io.Writer
+	file *os.File // nil: stdout
+	path string
+}
+
+// openOutput opens the place of results; an empty path or - is stdout.
+func (c *cli) openOutput(path string) (*output, error) {
+	if path == "" || path == "-" {
+		return &output{Writer: c.result()}, nil
+	}
+	file, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	if err != nil {
+		return nil, fmt.Errorf("write %s: %w", path, pathReason(err))
+	}
+	return &output{Writer: file, file: file, path: path}, nil
+}
+
+// keep puts the file in its place.
+func (o *output) keep() error {
+	if o.file == nil {
+		return nil
+	}
+	const readable = 0o644
+	err := o.file.Chmod(readable)
+	if syncing := o.file.Sync(); err == nil {
+		err = syncing
+	}
+	if closing := o.file.Close(); err == nil {
+		err = closing
+	}
+	if err == nil {
+		err = os.Rename(o.file.Name(), o.path)
+	}
+	if err != nil {
+		return fmt.Errorf("write %s: %w", o.path, pathReason(err))
+	}
+	o.file = nil
+	return nil
+}
+
+// discard removes what was not kept.
+func (o *output) discard() {
+	if o.file == nil {
+		return
+	}
+	_ = o.file.Close() // it is removed
+	_ = os.Remove(o.file.Name())
+}
