@@ -2,8 +2,11 @@ package orchestrator
 
 import (
 	"cmp"
+	"context"
+	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 
 	pb "github.com/nanoclaw/nanoclaw/gen/go/nanoclaw/orchestrator/v1"
 	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/engine"
@@ -57,6 +60,31 @@ func hostOf(address string) string {
 		return ""
 	}
 	return u.Hostname()
+}
+
+// check asks the endpoint of a model; ok is false when there is no such model.
+func (m *models) check(ctx context.Context, id string) (answer *pb.CheckModelResponse, ok bool) {
+	i := slices.Index(m.ids, id)
+	if i < 0 {
+		return nil, false
+	}
+	got, err := m.clients[i].Probe(ctx)
+	answer = &pb.CheckModelResponse{DurationMs: int32(got.Took.Milliseconds())}
+	var passing interface{ Retryable() bool }
+	switch {
+	case err != nil:
+		answer.Message = err.Error()
+		answer.Retryable = errors.As(err, &passing) && passing.Retryable()
+	case !got.HasList:
+		answer.Ok = true
+		answer.Message = fmt.Sprintf("The endpoint answers but lists no models (%s), so neither key nor model could be checked. Ask something with it.", got.Note)
+	case !got.Listed:
+		answer.Message = fmt.Sprintf("%s answers, but the model is not among the %d it lists. Correct models[%d].model, or models[%d].id where it has none.", got.URL, got.Models, i, i)
+	default:
+		answer.Ok = true
+		answer.Message = got.URL + " answers, takes the key and lists the model."
+	}
+	return answer, true
 }
 
 // Model finds a model by its id.

@@ -61,6 +61,9 @@ type Deps struct {
 	// Providers are the tool providers of this deployment, the orchestrator's
 	// own among them.
 	Providers []Provider
+	// Version of the program, and the address of a trace in the operator's Jaeger
+	// with {trace_id} in it, for people.
+	Version, TraceURL string
 	// Peers are the other replicas; nil: there are none.
 	Peers *Peers
 	// Dial connects to a provider of others; nil: without an identity.
@@ -208,7 +211,10 @@ func (s *Service) assemble(cfg Config, deps Deps) (err error) {
 	}
 	s.runAPI = &api.Runs{Store: s.runs, Engine: s.engine, Watcher: watcher}
 	s.invoker = &invoke.Invoker{Runs: s.runs, Results: s.results, Tools: s.registry, Log: deps.Log, Now: deps.Now}
-	s.account = &api.Account{Models: s.models.wire, DefaultModel: s.models.def, Usage: &usage.Store{DB: s.db, Now: deps.Now}}
+	s.account = &api.Account{
+		Models: s.models.wire, DefaultModel: s.models.def, Check: s.models.check, Usage: &usage.Store{DB: s.db, Now: deps.Now},
+		Server: &pb.GetServerInfoResponse{Version: deps.Version, TraceUrl: deps.TraceURL},
+	}
 	s.tools, err = resulttool.New(s.runs, s.results, deps.Log)
 	return err
 }

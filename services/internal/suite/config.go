@@ -141,6 +141,9 @@ type TelemetryConfig struct {
 	Exporter string `config:"exporter"`
 	// OTLPEndpoint is host:port or a URL.
 	OTLPEndpoint string `config:"otlp_endpoint"`
+	// TraceURL is where people look at a trace, with {trace_id} in it:
+	// http://127.0.0.1:16686/trace/{trace_id}. The web app links to it.
+	TraceURL string `config:"trace_url"`
 	// SampleRatio of the traces begun here is exported, over 0 up to 1.
 	SampleRatio float64 `config:"sample_ratio"`
 }

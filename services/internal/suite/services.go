@@ -195,6 +195,7 @@ func (s *Suite) newOrchestrator(ctx context.Context, providers []orchestrator.Pr
 	s.orchestrator, err = orchestrator.New(ctx, s.cfg.Config, orchestrator.Deps{
 		DataDir: s.cfg.DataDir, Database: s.database(),
 		Blobs: blobs, Providers: providers, Peers: peers, Dial: s.dialStranger, Log: s.log,
+		Version: s.opt.Version, TraceURL: s.cfg.Telemetry.TraceURL,
 	})
 	return s.orchestrator, err
 }

@@ -13,6 +13,9 @@ import (
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/telemetry"
 )
 
+// traceIDPlace is where a trace's id goes in telemetry.trace_url.
+const traceIDPlace = "{trace_id}"
+
 // Validate names every setting that cannot be.
 func (c Config) Validate() error {
 	var errs []error
@@ -81,6 +84,9 @@ func (c TelemetryConfig) validate() error {
 	var errs []error
 	if e := c.Exporter; e != telemetry.ExporterNone && e != telemetry.ExporterStdout && e != telemetry.ExporterOTLP {
 		errs = append(errs, noneOf("telemetry.exporter", e, telemetry.ExporterNone, telemetry.ExporterStdout, telemetry.ExporterOTLP))
+	}
+	if u := c.TraceURL; u != "" && (!strings.Contains(u, traceIDPlace) || !strings.HasPrefix(u, "http://") && !strings.HasPrefix(u, "https://")) {
+		errs = append(errs, fmt.Errorf("telemetry.trace_url: %q is not a web address with %s in it, such as http://127.0.0.1:16686/trace/%s", u, traceIDPlace, traceIDPlace))
 	}
 	if !(c.SampleRatio > 0 && c.SampleRatio <= 1) {
 		errs = append(errs, fmt.Errorf("telemetry.sample_ratio: %g is not over 0 and up to 1; for no traces set telemetry.exporter to none", c.SampleRatio))

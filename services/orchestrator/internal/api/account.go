@@ -2,14 +2,21 @@ package api
 
 import (
 	"context"
+	"time"
+
+	"google.golang.org/grpc/codes"
 
 	pb "github.com/nanoclaw/nanoclaw/gen/go/nanoclaw/orchestrator/v1"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/auth"
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/rpcerr"
 	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/usage"
 )
 
 // defaultDays is how far usage goes back when nobody says.
 const defaultDays = 30
+
+// checkTime is how long the endpoint of a model may take to answer.
+const checkTime = 10 * time.Second
 
 // Account serves AccountService.
 type Account struct {
@@ -18,7 +25,28 @@ type Account struct {
 	Models []*pb.Model
 	// DefaultModel is empty when no model is configured.
 	DefaultModel string
-	Usage        *usage.Store
+	// Check asks the endpoint of a model; ok is false for a model that is not
+	// configured.
+	Check func(ctx context.Context, model string) (answer *pb.CheckModelResponse, ok bool)
+	// Server is what GetServerInfo answers.
+	Server *pb.GetServerInfoResponse
+	Usage  *usage.Store
+}
+
+// CheckModel asks the endpoint of a configured model.
+func (s *Account) CheckModel(ctx context.Context, req *pb.CheckModelRequest) (*pb.CheckModelResponse, error) {
+	ctx, cancel := context.WithTimeout(ctx, checkTime)
+	defer cancel()
+	answer, ok := s.Check(ctx, req.Model)
+	if !ok {
+		return nil, rpcerr.New(codes.NotFound, "NOT_FOUND", "no model %q is configured", req.Model)
+	}
+	return answer, nil
+}
+
+// GetServerInfo tells what serves.
+func (s *Account) GetServerInfo(context.Context, *pb.GetServerInfoRequest) (*pb.GetServerInfoResponse, error) {
+	return s.Server, nil
 }
 
 // ListModels lists the configured models.

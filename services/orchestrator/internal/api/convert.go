@@ -4,6 +4,7 @@
 package api
 
 import (
+	"cmp"
 	"strings"
 	"time"
 
@@ -118,10 +119,25 @@ func wireCallState(t schema.ToolCall) *pb.ToolCallState {
 	out := &pb.ToolCallState{
 		Id: t.ID, Name: t.Name, Round: int32(t.Round), Status: callStatus(t), Attempt: int32(t.Attempt), TraceId: t.TraceID,
 	}
-	if t.StartedAt > 0 && t.EndedAt > t.StartedAt {
-		out.DurationMs = int32(min(t.EndedAt-t.StartedAt, 1<<31-1))
-	}
+	out.StartedAt, out.DurationMs = stamp(t.StartedAt), duration(t.StartedAt, t.EndedAt)
 	return out
+}
+
+func wireModelCall(c schema.ModelCall) *pb.ModelCallState {
+	status := map[string]string{schema.ModelCallStarted: "running", schema.ModelCallDone: "completed"}[c.State]
+	return &pb.ModelCallState{
+		Round: int32(c.Round), Attempt: int32(c.Attempt), Status: cmp.Or(status, "error"), Model: c.Model,
+		StartedAt: stamp(c.StartedAt), DurationMs: duration(c.StartedAt, c.EndedAt),
+		InputTokens: int32(c.InputTokens), OutputTokens: int32(c.OutputTokens),
+	}
+}
+
+// duration is the time between two moments in ms; 0 where one is not known.
+func duration(from, to int64) int32 {
+	if from <= 0 || to <= from {
+		return 0
+	}
+	return int32(min(to-from, 1<<31-1))
 }
 
 // callStatus is the name that the API has for the state of a call.

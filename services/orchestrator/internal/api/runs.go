@@ -54,7 +54,15 @@ func (s *Runs) wire(ctx context.Context, r schema.Run) (*pb.Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	return wireRun(r, prompt.ByRun(calls, tools)[r.ID], used[r.ID]), nil
+	asked, err := s.Store.ModelCalls(ctx, r.ID)
+	if err != nil {
+		return nil, err
+	}
+	out := wireRun(r, prompt.ByRun(calls, tools)[r.ID], used[r.ID])
+	for _, c := range asked {
+		out.ModelCalls = append(out.ModelCalls, wireModelCall(c))
+	}
+	return out, nil
 }
 
 // WatchRun replays and follows a run.

@@ -399,6 +399,218 @@ func (x *UsageRow) GetCostUsd() float64 {
 	return 0
 }
 
+// CheckModelRequest names a model.
+type CheckModelRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Id of the configured model.
+	Model         string `protobuf:"bytes,1,opt,name=model,proto3" json:"model,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CheckModelRequest) Reset() {
+	*x = CheckModelRequest{}
+	mi := &file_nanoclaw_orchestrator_v1_account_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CheckModelRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CheckModelRequest) ProtoMessage() {}
+
+func (x *CheckModelRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_nanoclaw_orchestrator_v1_account_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CheckModelRequest.ProtoReflect.Descriptor instead.
+func (*CheckModelRequest) Descriptor() ([]byte, []int) {
+	return file_nanoclaw_orchestrator_v1_account_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *CheckModelRequest) GetModel() string {
+	if x != nil {
+		return x.Model
+	}
+	return ""
+}
+
+// CheckModelResponse is what its endpoint says.
+type CheckModelResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The endpoint answers, takes the key and has the model, as far as it tells.
+	Ok bool `protobuf:"varint,1,opt,name=ok,proto3" json:"ok,omitempty"`
+	// What was found, and what to do about it, for a person.
+	Message string `protobuf:"bytes,2,opt,name=message,proto3" json:"message,omitempty"`
+	// Asking again may help.
+	Retryable bool `protobuf:"varint,3,opt,name=retryable,proto3" json:"retryable,omitempty"`
+	// Time of the answer, in milliseconds.
+	DurationMs    int32 `protobuf:"varint,4,opt,name=duration_ms,json=durationMs,proto3" json:"duration_ms,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CheckModelResponse) Reset() {
+	*x = CheckModelResponse{}
+	mi := &file_nanoclaw_orchestrator_v1_account_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CheckModelResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CheckModelResponse) ProtoMessage() {}
+
+func (x *CheckModelResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_nanoclaw_orchestrator_v1_account_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CheckModelResponse.ProtoReflect.Descriptor instead.
+func (*CheckModelResponse) Descriptor() ([]byte, []int) {
+	return file_nanoclaw_orchestrator_v1_account_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *CheckModelResponse) GetOk() bool {
+	if x != nil {
+		return x.Ok
+	}
+	return false
+}
+
+func (x *CheckModelResponse) GetMessage() string {
+	if x != nil {
+		return x.Message
+	}
+	return ""
+}
+
+func (x *CheckModelResponse) GetRetryable() bool {
+	if x != nil {
+		return x.Retryable
+	}
+	return false
+}
+
+func (x *CheckModelResponse) GetDurationMs() int32 {
+	if x != nil {
+		return x.DurationMs
+	}
+	return 0
+}
+
+// GetServerInfoRequest asks what serves.
+type GetServerInfoRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetServerInfoRequest) Reset() {
+	*x = GetServerInfoRequest{}
+	mi := &file_nanoclaw_orchestrator_v1_account_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetServerInfoRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetServerInfoRequest) ProtoMessage() {}
+
+func (x *GetServerInfoRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_nanoclaw_orchestrator_v1_account_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetServerInfoRequest.ProtoReflect.Descriptor instead.
+func (*GetServerInfoRequest) Descriptor() ([]byte, []int) {
+	return file_nanoclaw_orchestrator_v1_account_proto_rawDescGZIP(), []int{8}
+}
+
+// GetServerInfoResponse tells what serves.
+type GetServerInfoResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Version of the program.
+	Version string `protobuf:"bytes,1,opt,name=version,proto3" json:"version,omitempty"`
+	// Address of a trace in the operator's Jaeger, with {trace_id} in it; empty
+	// when none is configured.
+	TraceUrl      string `protobuf:"bytes,2,opt,name=trace_url,json=traceUrl,proto3" json:"trace_url,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetServerInfoResponse) Reset() {
+	*x = GetServerInfoResponse{}
+	mi := &file_nanoclaw_orchestrator_v1_account_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetServerInfoResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetServerInfoResponse) ProtoMessage() {}
+
+func (x *GetServerInfoResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_nanoclaw_orchestrator_v1_account_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetServerInfoResponse.ProtoReflect.Descriptor instead.
+func (*GetServerInfoResponse) Descriptor() ([]byte, []int) {
+	return file_nanoclaw_orchestrator_v1_account_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *GetServerInfoResponse) GetVersion() string {
+	if x != nil {
+		return x.Version
+	}
+	return ""
+}
+
+func (x *GetServerInfoResponse) GetTraceUrl() string {
+	if x != nil {
+		return x.TraceUrl
+	}
+	return ""
+}
+
 var File_nanoclaw_orchestrator_v1_account_proto protoreflect.FileDescriptor
 
 const file_nanoclaw_orchestrator_v1_account_proto_rawDesc = "" +
@@ -431,10 +643,26 @@ const file_nanoclaw_orchestrator_v1_account_proto_rawDesc = "" +
 	"modelCalls\x12\x1d\n" +
 	"\n" +
 	"tool_calls\x18\a \x01(\x05R\ttoolCalls\x12\x19\n" +
-	"\bcost_usd\x18\b \x01(\x01R\acostUsd2\x9a\x02\n" +
+	"\bcost_usd\x18\b \x01(\x01R\acostUsd\"5\n" +
+	"\x11CheckModelRequest\x12 \n" +
+	"\x05model\x18\x01 \x01(\tB\n" +
+	"\xbaH\ar\x05\x10\x01\x18\x80\x01R\x05model\"}\n" +
+	"\x12CheckModelResponse\x12\x0e\n" +
+	"\x02ok\x18\x01 \x01(\bR\x02ok\x12\x18\n" +
+	"\amessage\x18\x02 \x01(\tR\amessage\x12\x1c\n" +
+	"\tretryable\x18\x03 \x01(\bR\tretryable\x12\x1f\n" +
+	"\vduration_ms\x18\x04 \x01(\x05R\n" +
+	"durationMs\"\x16\n" +
+	"\x14GetServerInfoRequest\"N\n" +
+	"\x15GetServerInfoResponse\x12\x18\n" +
+	"\aversion\x18\x01 \x01(\tR\aversion\x12\x1b\n" +
+	"\ttrace_url\x18\x02 \x01(\tR\btraceUrl2\xbc\x04\n" +
 	"\x0eAccountService\x12\x82\x01\n" +
 	"\n" +
-	"ListModels\x12+.nanoclaw.orchestrator.v1.ListModelsRequest\x1a,.nanoclaw.orchestrator.v1.ListModelsResponse\"\x19\xc2\xda\x18\x02\b\x01\x82\xd3\xe4\x93\x02\r\x12\v/api/models\x12\x82\x01\n" +
+	"ListModels\x12+.nanoclaw.orchestrator.v1.ListModelsRequest\x1a,.nanoclaw.orchestrator.v1.ListModelsResponse\"\x19\xc2\xda\x18\x02\b\x01\x82\xd3\xe4\x93\x02\r\x12\v/api/models\x12\x91\x01\n" +
+	"\n" +
+	"CheckModel\x12+.nanoclaw.orchestrator.v1.CheckModelRequest\x1a,.nanoclaw.orchestrator.v1.CheckModelResponse\"(\xc2\xda\x18\b\b\x01\x12\x04chat\x82\xd3\xe4\x93\x02\x16:\x01*\"\x11/api/models/check\x12\x8b\x01\n" +
+	"\rGetServerInfo\x12..nanoclaw.orchestrator.v1.GetServerInfoRequest\x1a/.nanoclaw.orchestrator.v1.GetServerInfoResponse\"\x19\xc2\xda\x18\x02\b\x01\x82\xd3\xe4\x93\x02\r\x12\v/api/server\x12\x82\x01\n" +
 	"\bGetUsage\x12).nanoclaw.orchestrator.v1.GetUsageRequest\x1a*.nanoclaw.orchestrator.v1.GetUsageResponse\"\x1f\xc2\xda\x18\t\b\x01\x12\x05usage\x82\xd3\xe4\x93\x02\f\x12\n" +
 	"/api/usageBMZKgithub.com/nanoclaw/nanoclaw/gen/go/nanoclaw/orchestrator/v1;orchestratorv1b\x06proto3"
 
@@ -450,25 +678,33 @@ func file_nanoclaw_orchestrator_v1_account_proto_rawDescGZIP() []byte {
 	return file_nanoclaw_orchestrator_v1_account_proto_rawDescData
 }
 
-var file_nanoclaw_orchestrator_v1_account_proto_msgTypes = make([]protoimpl.MessageInfo, 6)
+var file_nanoclaw_orchestrator_v1_account_proto_msgTypes = make([]protoimpl.MessageInfo, 10)
 var file_nanoclaw_orchestrator_v1_account_proto_goTypes = []any{
-	(*ListModelsRequest)(nil),  // 0: nanoclaw.orchestrator.v1.ListModelsRequest
-	(*ListModelsResponse)(nil), // 1: nanoclaw.orchestrator.v1.ListModelsResponse
-	(*Model)(nil),              // 2: nanoclaw.orchestrator.v1.Model
-	(*GetUsageRequest)(nil),    // 3: nanoclaw.orchestrator.v1.GetUsageRequest
-	(*GetUsageResponse)(nil),   // 4: nanoclaw.orchestrator.v1.GetUsageResponse
-	(*UsageRow)(nil),           // 5: nanoclaw.orchestrator.v1.UsageRow
+	(*ListModelsRequest)(nil),     // 0: nanoclaw.orchestrator.v1.ListModelsRequest
+	(*ListModelsResponse)(nil),    // 1: nanoclaw.orchestrator.v1.ListModelsResponse
+	(*Model)(nil),                 // 2: nanoclaw.orchestrator.v1.Model
+	(*GetUsageRequest)(nil),       // 3: nanoclaw.orchestrator.v1.GetUsageRequest
+	(*GetUsageResponse)(nil),      // 4: nanoclaw.orchestrator.v1.GetUsageResponse
+	(*UsageRow)(nil),              // 5: nanoclaw.orchestrator.v1.UsageRow
+	(*CheckModelRequest)(nil),     // 6: nanoclaw.orchestrator.v1.CheckModelRequest
+	(*CheckModelResponse)(nil),    // 7: nanoclaw.orchestrator.v1.CheckModelResponse
+	(*GetServerInfoRequest)(nil),  // 8: nanoclaw.orchestrator.v1.GetServerInfoRequest
+	(*GetServerInfoResponse)(nil), // 9: nanoclaw.orchestrator.v1.GetServerInfoResponse
 }
 var file_nanoclaw_orchestrator_v1_account_proto_depIdxs = []int32{
 	2, // 0: nanoclaw.orchestrator.v1.ListModelsResponse.models:type_name -> nanoclaw.orchestrator.v1.Model
 	5, // 1: nanoclaw.orchestrator.v1.GetUsageResponse.rows:type_name -> nanoclaw.orchestrator.v1.UsageRow
 	5, // 2: nanoclaw.orchestrator.v1.GetUsageResponse.total:type_name -> nanoclaw.orchestrator.v1.UsageRow
 	0, // 3: nanoclaw.orchestrator.v1.AccountService.ListModels:input_type -> nanoclaw.orchestrator.v1.ListModelsRequest
-	3, // 4: nanoclaw.orchestrator.v1.AccountService.GetUsage:input_type -> nanoclaw.orchestrator.v1.GetUsageRequest
-	1, // 5: nanoclaw.orchestrator.v1.AccountService.ListModels:output_type -> nanoclaw.orchestrator.v1.ListModelsResponse
-	4, // 6: nanoclaw.orchestrator.v1.AccountService.GetUsage:output_type -> nanoclaw.orchestrator.v1.GetUsageResponse
-	5, // [5:7] is the sub-list for method output_type
-	3, // [3:5] is the sub-list for method input_type
+	6, // 4: nanoclaw.orchestrator.v1.AccountService.CheckModel:input_type -> nanoclaw.orchestrator.v1.CheckModelRequest
+	8, // 5: nanoclaw.orchestrator.v1.AccountService.GetServerInfo:input_type -> nanoclaw.orchestrator.v1.GetServerInfoRequest
+	3, // 6: nanoclaw.orchestrator.v1.AccountService.GetUsage:input_type -> nanoclaw.orchestrator.v1.GetUsageRequest
+	1, // 7: nanoclaw.orchestrator.v1.AccountService.ListModels:output_type -> nanoclaw.orchestrator.v1.ListModelsResponse
+	7, // 8: nanoclaw.orchestrator.v1.AccountService.CheckModel:output_type -> nanoclaw.orchestrator.v1.CheckModelResponse
+	9, // 9: nanoclaw.orchestrator.v1.AccountService.GetServerInfo:output_type -> nanoclaw.orchestrator.v1.GetServerInfoResponse
+	4, // 10: nanoclaw.orchestrator.v1.AccountService.GetUsage:output_type -> nanoclaw.orchestrator.v1.GetUsageResponse
+	7, // [7:11] is the sub-list for method output_type
+	3, // [3:7] is the sub-list for method input_type
 	3, // [3:3] is the sub-list for extension type_name
 	3, // [3:3] is the sub-list for extension extendee
 	0, // [0:3] is the sub-list for field type_name
@@ -486,7 +722,7 @@ func file_nanoclaw_orchestrator_v1_account_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_nanoclaw_orchestrator_v1_account_proto_rawDesc), len(file_nanoclaw_orchestrator_v1_account_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   6,
+			NumMessages:   10,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

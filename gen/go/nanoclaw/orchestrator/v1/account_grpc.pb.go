@@ -19,8 +19,10 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	AccountService_ListModels_FullMethodName = "/nanoclaw.orchestrator.v1.AccountService/ListModels"
-	AccountService_GetUsage_FullMethodName   = "/nanoclaw.orchestrator.v1.AccountService/GetUsage"
+	AccountService_ListModels_FullMethodName    = "/nanoclaw.orchestrator.v1.AccountService/ListModels"
+	AccountService_CheckModel_FullMethodName    = "/nanoclaw.orchestrator.v1.AccountService/CheckModel"
+	AccountService_GetServerInfo_FullMethodName = "/nanoclaw.orchestrator.v1.AccountService/GetServerInfo"
+	AccountService_GetUsage_FullMethodName      = "/nanoclaw.orchestrator.v1.AccountService/GetUsage"
 )
 
 // AccountServiceClient is the client API for AccountService service.
@@ -31,6 +33,11 @@ const (
 type AccountServiceClient interface {
 	// ListModels lists the configured models.
 	ListModels(ctx context.Context, in *ListModelsRequest, opts ...grpc.CallOption) (*ListModelsResponse, error)
+	// CheckModel asks the endpoint of a configured model whether it is there, takes
+	// the key and knows the model. Nothing is asked of the model itself.
+	CheckModel(ctx context.Context, in *CheckModelRequest, opts ...grpc.CallOption) (*CheckModelResponse, error)
+	// GetServerInfo tells what serves.
+	GetServerInfo(ctx context.Context, in *GetServerInfoRequest, opts ...grpc.CallOption) (*GetServerInfoResponse, error)
 	// GetUsage sums the caller's tokens by day and model.
 	GetUsage(ctx context.Context, in *GetUsageRequest, opts ...grpc.CallOption) (*GetUsageResponse, error)
 }
@@ -47,6 +54,26 @@ func (c *accountServiceClient) ListModels(ctx context.Context, in *ListModelsReq
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(ListModelsResponse)
 	err := c.cc.Invoke(ctx, AccountService_ListModels_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *accountServiceClient) CheckModel(ctx context.Context, in *CheckModelRequest, opts ...grpc.CallOption) (*CheckModelResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(CheckModelResponse)
+	err := c.cc.Invoke(ctx, AccountService_CheckModel_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *accountServiceClient) GetServerInfo(ctx context.Context, in *GetServerInfoRequest, opts ...grpc.CallOption) (*GetServerInfoResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetServerInfoResponse)
+	err := c.cc.Invoke(ctx, AccountService_GetServerInfo_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -71,6 +98,11 @@ func (c *accountServiceClient) GetUsage(ctx context.Context, in *GetUsageRequest
 type AccountServiceServer interface {
 	// ListModels lists the configured models.
 	ListModels(context.Context, *ListModelsRequest) (*ListModelsResponse, error)
+	// CheckModel asks the endpoint of a configured model whether it is there, takes
+	// the key and knows the model. Nothing is asked of the model itself.
+	CheckModel(context.Context, *CheckModelRequest) (*CheckModelResponse, error)
+	// GetServerInfo tells what serves.
+	GetServerInfo(context.Context, *GetServerInfoRequest) (*GetServerInfoResponse, error)
 	// GetUsage sums the caller's tokens by day and model.
 	GetUsage(context.Context, *GetUsageRequest) (*GetUsageResponse, error)
 	mustEmbedUnimplementedAccountServiceServer()
@@ -85,6 +117,12 @@ type UnimplementedAccountServiceServer struct{}
 
 func (UnimplementedAccountServiceServer) ListModels(context.Context, *ListModelsRequest) (*ListModelsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListModels not implemented")
+}
+func (UnimplementedAccountServiceServer) CheckModel(context.Context, *CheckModelRequest) (*CheckModelResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method CheckModel not implemented")
+}
+func (UnimplementedAccountServiceServer) GetServerInfo(context.Context, *GetServerInfoRequest) (*GetServerInfoResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetServerInfo not implemented")
 }
 func (UnimplementedAccountServiceServer) GetUsage(context.Context, *GetUsageRequest) (*GetUsageResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetUsage not implemented")
@@ -128,6 +166,42 @@ func _AccountService_ListModels_Handler(srv interface{}, ctx context.Context, de
 	return interceptor(ctx, in, info, handler)
 }
 
+func _AccountService_CheckModel_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(CheckModelRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AccountServiceServer).CheckModel(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AccountService_CheckModel_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AccountServiceServer).CheckModel(ctx, req.(*CheckModelRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _AccountService_GetServerInfo_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetServerInfoRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AccountServiceServer).GetServerInfo(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AccountService_GetServerInfo_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AccountServiceServer).GetServerInfo(ctx, req.(*GetServerInfoRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _AccountService_GetUsage_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(GetUsageRequest)
 	if err := dec(in); err != nil {
@@ -156,6 +230,14 @@ var AccountService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "ListModels",
 			Handler:    _AccountService_ListModels_Handler,
+		},
+		{
+			MethodName: "CheckModel",
+			Handler:    _AccountService_CheckModel_Handler,
+		},
+		{
+			MethodName: "GetServerInfo",
+			Handler:    _AccountService_GetServerInfo_Handler,
 		},
 		{
 			MethodName: "GetUsage",

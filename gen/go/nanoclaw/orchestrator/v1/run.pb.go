@@ -300,7 +300,9 @@ type Run struct {
 	// When the run ended.
 	EndedAt *timestamppb.Timestamp `protobuf:"bytes,14,opt,name=ended_at,json=endedAt,proto3" json:"ended_at,omitempty"`
 	// Every tool call of the run, in order.
-	ToolCalls     []*ToolCallState `protobuf:"bytes,15,rep,name=tool_calls,json=toolCalls,proto3" json:"tool_calls,omitempty"`
+	ToolCalls []*ToolCallState `protobuf:"bytes,15,rep,name=tool_calls,json=toolCalls,proto3" json:"tool_calls,omitempty"`
+	// Every model call of the run, in order, those that failed included.
+	ModelCalls    []*ModelCallState `protobuf:"bytes,16,rep,name=model_calls,json=modelCalls,proto3" json:"model_calls,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -440,6 +442,122 @@ func (x *Run) GetToolCalls() []*ToolCallState {
 	return nil
 }
 
+func (x *Run) GetModelCalls() []*ModelCallState {
+	if x != nil {
+		return x.ModelCalls
+	}
+	return nil
+}
+
+// ModelCallState is where one model call stands.
+type ModelCallState struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Round of the run.
+	Round int32 `protobuf:"varint,1,opt,name=round,proto3" json:"round,omitempty"`
+	// Try of the round, from 1.
+	Attempt int32 `protobuf:"varint,2,opt,name=attempt,proto3" json:"attempt,omitempty"`
+	// running, completed or error.
+	Status string `protobuf:"bytes,3,opt,name=status,proto3" json:"status,omitempty"`
+	// Id of the configured model.
+	Model string `protobuf:"bytes,4,opt,name=model,proto3" json:"model,omitempty"`
+	// When it was begun.
+	StartedAt *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=started_at,json=startedAt,proto3" json:"started_at,omitempty"`
+	// Time that it took, in milliseconds; 0 while it runs.
+	DurationMs int32 `protobuf:"varint,6,opt,name=duration_ms,json=durationMs,proto3" json:"duration_ms,omitempty"`
+	// Tokens of the prompt.
+	InputTokens int32 `protobuf:"varint,7,opt,name=input_tokens,json=inputTokens,proto3" json:"input_tokens,omitempty"`
+	// Tokens that the model wrote.
+	OutputTokens  int32 `protobuf:"varint,8,opt,name=output_tokens,json=outputTokens,proto3" json:"output_tokens,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ModelCallState) Reset() {
+	*x = ModelCallState{}
+	mi := &file_nanoclaw_orchestrator_v1_run_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ModelCallState) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ModelCallState) ProtoMessage() {}
+
+func (x *ModelCallState) ProtoReflect() protoreflect.Message {
+	mi := &file_nanoclaw_orchestrator_v1_run_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ModelCallState.ProtoReflect.Descriptor instead.
+func (*ModelCallState) Descriptor() ([]byte, []int) {
+	return file_nanoclaw_orchestrator_v1_run_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *ModelCallState) GetRound() int32 {
+	if x != nil {
+		return x.Round
+	}
+	return 0
+}
+
+func (x *ModelCallState) GetAttempt() int32 {
+	if x != nil {
+		return x.Attempt
+	}
+	return 0
+}
+
+func (x *ModelCallState) GetStatus() string {
+	if x != nil {
+		return x.Status
+	}
+	return ""
+}
+
+func (x *ModelCallState) GetModel() string {
+	if x != nil {
+		return x.Model
+	}
+	return ""
+}
+
+func (x *ModelCallState) GetStartedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.StartedAt
+	}
+	return nil
+}
+
+func (x *ModelCallState) GetDurationMs() int32 {
+	if x != nil {
+		return x.DurationMs
+	}
+	return 0
+}
+
+func (x *ModelCallState) GetInputTokens() int32 {
+	if x != nil {
+		return x.InputTokens
+	}
+	return 0
+}
+
+func (x *ModelCallState) GetOutputTokens() int32 {
+	if x != nil {
+		return x.OutputTokens
+	}
+	return 0
+}
+
 // ToolCallState is where one tool call stands.
 type ToolCallState struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -457,14 +575,16 @@ type ToolCallState struct {
 	// Time that it took, in milliseconds.
 	DurationMs int32 `protobuf:"varint,6,opt,name=duration_ms,json=durationMs,proto3" json:"duration_ms,omitempty"`
 	// Trace of the call.
-	TraceId       string `protobuf:"bytes,7,opt,name=trace_id,json=traceId,proto3" json:"trace_id,omitempty"`
+	TraceId string `protobuf:"bytes,7,opt,name=trace_id,json=traceId,proto3" json:"trace_id,omitempty"`
+	// When it was started; not set for a call that was not.
+	StartedAt     *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=started_at,json=startedAt,proto3" json:"started_at,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ToolCallState) Reset() {
 	*x = ToolCallState{}
-	mi := &file_nanoclaw_orchestrator_v1_run_proto_msgTypes[6]
+	mi := &file_nanoclaw_orchestrator_v1_run_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -476,7 +596,7 @@ func (x *ToolCallState) String() string {
 func (*ToolCallState) ProtoMessage() {}
 
 func (x *ToolCallState) ProtoReflect() protoreflect.Message {
-	mi := &file_nanoclaw_orchestrator_v1_run_proto_msgTypes[6]
+	mi := &file_nanoclaw_orchestrator_v1_run_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -489,7 +609,7 @@ func (x *ToolCallState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ToolCallState.ProtoReflect.Descriptor instead.
 func (*ToolCallState) Descriptor() ([]byte, []int) {
-	return file_nanoclaw_orchestrator_v1_run_proto_rawDescGZIP(), []int{6}
+	return file_nanoclaw_orchestrator_v1_run_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *ToolCallState) GetId() string {
@@ -541,6 +661,13 @@ func (x *ToolCallState) GetTraceId() string {
 	return ""
 }
 
+func (x *ToolCallState) GetStartedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.StartedAt
+	}
+	return nil
+}
+
 // Usage counts tokens.
 type Usage struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -562,7 +689,7 @@ type Usage struct {
 
 func (x *Usage) Reset() {
 	*x = Usage{}
-	mi := &file_nanoclaw_orchestrator_v1_run_proto_msgTypes[7]
+	mi := &file_nanoclaw_orchestrator_v1_run_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -574,7 +701,7 @@ func (x *Usage) String() string {
 func (*Usage) ProtoMessage() {}
 
 func (x *Usage) ProtoReflect() protoreflect.Message {
-	mi := &file_nanoclaw_orchestrator_v1_run_proto_msgTypes[7]
+	mi := &file_nanoclaw_orchestrator_v1_run_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -587,7 +714,7 @@ func (x *Usage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Usage.ProtoReflect.Descriptor instead.
 func (*Usage) Descriptor() ([]byte, []int) {
-	return file_nanoclaw_orchestrator_v1_run_proto_rawDescGZIP(), []int{7}
+	return file_nanoclaw_orchestrator_v1_run_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Usage) GetInputTokens() int32 {
@@ -651,7 +778,7 @@ type RunError struct {
 
 func (x *RunError) Reset() {
 	*x = RunError{}
-	mi := &file_nanoclaw_orchestrator_v1_run_proto_msgTypes[8]
+	mi := &file_nanoclaw_orchestrator_v1_run_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -663,7 +790,7 @@ func (x *RunError) String() string {
 func (*RunError) ProtoMessage() {}
 
 func (x *RunError) ProtoReflect() protoreflect.Message {
-	mi := &file_nanoclaw_orchestrator_v1_run_proto_msgTypes[8]
+	mi := &file_nanoclaw_orchestrator_v1_run_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -676,7 +803,7 @@ func (x *RunError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunError.ProtoReflect.Descriptor instead.
 func (*RunError) Descriptor() ([]byte, []int) {
-	return file_nanoclaw_orchestrator_v1_run_proto_rawDescGZIP(), []int{8}
+	return file_nanoclaw_orchestrator_v1_run_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *RunError) GetCode() int32 {
@@ -748,7 +875,7 @@ type RunEvent struct {
 
 func (x *RunEvent) Reset() {
 	*x = RunEvent{}
-	mi := &file_nanoclaw_orchestrator_v1_run_proto_msgTypes[9]
+	mi := &file_nanoclaw_orchestrator_v1_run_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -760,7 +887,7 @@ func (x *RunEvent) String() string {
 func (*RunEvent) ProtoMessage() {}
 
 func (x *RunEvent) ProtoReflect() protoreflect.Message {
-	mi := &file_nanoclaw_orchestrator_v1_run_proto_msgTypes[9]
+	mi := &file_nanoclaw_orchestrator_v1_run_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -773,7 +900,7 @@ func (x *RunEvent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunEvent.ProtoReflect.Descriptor instead.
 func (*RunEvent) Descriptor() ([]byte, []int) {
-	return file_nanoclaw_orchestrator_v1_run_proto_rawDescGZIP(), []int{9}
+	return file_nanoclaw_orchestrator_v1_run_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *RunEvent) GetSeq() int32 {
@@ -1070,7 +1197,7 @@ type RunStarted struct {
 
 func (x *RunStarted) Reset() {
 	*x = RunStarted{}
-	mi := &file_nanoclaw_orchestrator_v1_run_proto_msgTypes[10]
+	mi := &file_nanoclaw_orchestrator_v1_run_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1082,7 +1209,7 @@ func (x *RunStarted) String() string {
 func (*RunStarted) ProtoMessage() {}
 
 func (x *RunStarted) ProtoReflect() protoreflect.Message {
-	mi := &file_nanoclaw_orchestrator_v1_run_proto_msgTypes[10]
+	mi := &file_nanoclaw_orchestrator_v1_run_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1095,7 +1222,7 @@ func (x *RunStarted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunStarted.ProtoReflect.Descriptor instead.
 func (*RunStarted) Descriptor() ([]byte, []int) {
-	return file_nanoclaw_orchestrator_v1_run_proto_rawDescGZIP(), []int{10}
+	return file_nanoclaw_orchestrator_v1_run_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *RunStarted) GetRunId() string {
@@ -1149,7 +1276,7 @@ type TextPiece struct {
 
 func (x *TextPiece) Reset() {
 	*x = TextPiece{}
-	mi := &file_nanoclaw_orchestrator_v1_run_proto_msgTypes[11]
+	mi := &file_nanoclaw_orchestrator_v1_run_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1161,7 +1288,7 @@ func (x *TextPiece) String() string {
 func (*TextPiece) ProtoMessage() {}
 
 func (x *TextPiece) ProtoReflect() protoreflect.Message {
-	mi := &file_nanoclaw_orchestrator_v1_run_proto_msgTypes[11]
+	mi := &file_nanoclaw_orchestrator_v1_run_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1174,7 +1301,7 @@ func (x *TextPiece) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TextPiece.ProtoReflect.Descriptor instead.
 func (*TextPiece) Descriptor() ([]byte, []int) {
-	return file_nanoclaw_orchestrator_v1_run_proto_rawDescGZIP(), []int{11}
+	return file_nanoclaw_orchestrator_v1_run_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *TextPiece) GetContent() string {
@@ -1215,7 +1342,7 @@ type ToolArgs struct {
 
 func (x *ToolArgs) Reset() {
 	*x = ToolArgs{}
-	mi := &file_nanoclaw_orchestrator_v1_run_proto_msgTypes[12]
+	mi := &file_nanoclaw_orchestrator_v1_run_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1227,7 +1354,7 @@ func (x *ToolArgs) String() string {
 func (*ToolArgs) ProtoMessage() {}
 
 func (x *ToolArgs) ProtoReflect() protoreflect.Message {
-	mi := &file_nanoclaw_orchestrator_v1_run_proto_msgTypes[12]
+	mi := &file_nanoclaw_orchestrator_v1_run_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1240,7 +1367,7 @@ func (x *ToolArgs) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ToolArgs.ProtoReflect.Descriptor instead.
 func (*ToolArgs) Descriptor() ([]byte, []int) {
-	return file_nanoclaw_orchestrator_v1_run_proto_rawDescGZIP(), []int{12}
+	return file_nanoclaw_orchestrator_v1_run_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *ToolArgs) GetRound() int32 {
@@ -1284,7 +1411,7 @@ type ToolCalls struct {
 
 func (x *ToolCalls) Reset() {
 	*x = ToolCalls{}
-	mi := &file_nanoclaw_orchestrator_v1_run_proto_msgTypes[13]
+	mi := &file_nanoclaw_orchestrator_v1_run_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1296,7 +1423,7 @@ func (x *ToolCalls) String() string {
 func (*ToolCalls) ProtoMessage() {}
 
 func (x *ToolCalls) ProtoReflect() protoreflect.Message {
-	mi := &file_nanoclaw_orchestrator_v1_run_proto_msgTypes[13]
+	mi := &file_nanoclaw_orchestrator_v1_run_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1309,7 +1436,7 @@ func (x *ToolCalls) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ToolCalls.ProtoReflect.Descriptor instead.
 func (*ToolCalls) Descriptor() ([]byte, []int) {
-	return file_nanoclaw_orchestrator_v1_run_proto_rawDescGZIP(), []int{13}
+	return file_nanoclaw_orchestrator_v1_run_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *ToolCalls) GetCalls() []*ToolCall {
@@ -1341,7 +1468,7 @@ type ToolCall struct {
 
 func (x *ToolCall) Reset() {
 	*x = ToolCall{}
-	mi := &file_nanoclaw_orchestrator_v1_run_proto_msgTypes[14]
+	mi := &file_nanoclaw_orchestrator_v1_run_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1353,7 +1480,7 @@ func (x *ToolCall) String() string {
 func (*ToolCall) ProtoMessage() {}
 
 func (x *ToolCall) ProtoReflect() protoreflect.Message {
-	mi := &file_nanoclaw_orchestrator_v1_run_proto_msgTypes[14]
+	mi := &file_nanoclaw_orchestrator_v1_run_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1366,7 +1493,7 @@ func (x *ToolCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ToolCall.ProtoReflect.Descriptor instead.
 func (*ToolCall) Descriptor() ([]byte, []int) {
-	return file_nanoclaw_orchestrator_v1_run_proto_rawDescGZIP(), []int{14}
+	return file_nanoclaw_orchestrator_v1_run_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *ToolCall) GetId() string {
@@ -1403,7 +1530,7 @@ type FunctionCall struct {
 
 func (x *FunctionCall) Reset() {
 	*x = FunctionCall{}
-	mi := &file_nanoclaw_orchestrator_v1_run_proto_msgTypes[15]
+	mi := &file_nanoclaw_orchestrator_v1_run_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1415,7 +1542,7 @@ func (x *FunctionCall) String() string {
 func (*FunctionCall) ProtoMessage() {}
 
 func (x *FunctionCall) ProtoReflect() protoreflect.Message {
-	mi := &file_nanoclaw_orchestrator_v1_run_proto_msgTypes[15]
+	mi := &file_nanoclaw_orchestrator_v1_run_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1428,7 +1555,7 @@ func (x *FunctionCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FunctionCall.ProtoReflect.Descriptor instead.
 func (*FunctionCall) Descriptor() ([]byte, []int) {
-	return file_nanoclaw_orchestrator_v1_run_proto_rawDescGZIP(), []int{15}
+	return file_nanoclaw_orchestrator_v1_run_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *FunctionCall) GetName() string {
@@ -1464,7 +1591,7 @@ type ToolProgress struct {
 
 func (x *ToolProgress) Reset() {
 	*x = ToolProgress{}
-	mi := &file_nanoclaw_orchestrator_v1_run_proto_msgTypes[16]
+	mi := &file_nanoclaw_orchestrator_v1_run_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1476,7 +1603,7 @@ func (x *ToolProgress) String() string {
 func (*ToolProgress) ProtoMessage() {}
 
 func (x *ToolProgress) ProtoReflect() protoreflect.Message {
-	mi := &file_nanoclaw_orchestrator_v1_run_proto_msgTypes[16]
+	mi := &file_nanoclaw_orchestrator_v1_run_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1489,7 +1616,7 @@ func (x *ToolProgress) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ToolProgress.ProtoReflect.Descriptor instead.
 func (*ToolProgress) Descriptor() ([]byte, []int) {
-	return file_nanoclaw_orchestrator_v1_run_proto_rawDescGZIP(), []int{16}
+	return file_nanoclaw_orchestrator_v1_run_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *ToolProgress) GetToolCallId() string {
@@ -1540,7 +1667,7 @@ type ToolResults struct {
 
 func (x *ToolResults) Reset() {
 	*x = ToolResults{}
-	mi := &file_nanoclaw_orchestrator_v1_run_proto_msgTypes[17]
+	mi := &file_nanoclaw_orchestrator_v1_run_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1552,7 +1679,7 @@ func (x *ToolResults) String() string {
 func (*ToolResults) ProtoMessage() {}
 
 func (x *ToolResults) ProtoReflect() protoreflect.Message {
-	mi := &file_nanoclaw_orchestrator_v1_run_proto_msgTypes[17]
+	mi := &file_nanoclaw_orchestrator_v1_run_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1565,7 +1692,7 @@ func (x *ToolResults) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ToolResults.ProtoReflect.Descriptor instead.
 func (*ToolResults) Descriptor() ([]byte, []int) {
-	return file_nanoclaw_orchestrator_v1_run_proto_rawDescGZIP(), []int{17}
+	return file_nanoclaw_orchestrator_v1_run_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *ToolResults) GetResults() []*ToolResult {
@@ -1610,7 +1737,7 @@ type ToolResult struct {
 
 func (x *ToolResult) Reset() {
 	*x = ToolResult{}
-	mi := &file_nanoclaw_orchestrator_v1_run_proto_msgTypes[18]
+	mi := &file_nanoclaw_orchestrator_v1_run_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1622,7 +1749,7 @@ func (x *ToolResult) String() string {
 func (*ToolResult) ProtoMessage() {}
 
 func (x *ToolResult) ProtoReflect() protoreflect.Message {
-	mi := &file_nanoclaw_orchestrator_v1_run_proto_msgTypes[18]
+	mi := &file_nanoclaw_orchestrator_v1_run_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1635,7 +1762,7 @@ func (x *ToolResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ToolResult.ProtoReflect.Descriptor instead.
 func (*ToolResult) Descriptor() ([]byte, []int) {
-	return file_nanoclaw_orchestrator_v1_run_proto_rawDescGZIP(), []int{18}
+	return file_nanoclaw_orchestrator_v1_run_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *ToolResult) GetRole() string {
@@ -1724,7 +1851,7 @@ type ApprovalRequired struct {
 
 func (x *ApprovalRequired) Reset() {
 	*x = ApprovalRequired{}
-	mi := &file_nanoclaw_orchestrator_v1_run_proto_msgTypes[19]
+	mi := &file_nanoclaw_orchestrator_v1_run_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1736,7 +1863,7 @@ func (x *ApprovalRequired) String() string {
 func (*ApprovalRequired) ProtoMessage() {}
 
 func (x *ApprovalRequired) ProtoReflect() protoreflect.Message {
-	mi := &file_nanoclaw_orchestrator_v1_run_proto_msgTypes[19]
+	mi := &file_nanoclaw_orchestrator_v1_run_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1749,7 +1876,7 @@ func (x *ApprovalRequired) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ApprovalRequired.ProtoReflect.Descriptor instead.
 func (*ApprovalRequired) Descriptor() ([]byte, []int) {
-	return file_nanoclaw_orchestrator_v1_run_proto_rawDescGZIP(), []int{19}
+	return file_nanoclaw_orchestrator_v1_run_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *ApprovalRequired) GetApprovalId() string {
@@ -1818,7 +1945,7 @@ type ApprovalDecided struct {
 
 func (x *ApprovalDecided) Reset() {
 	*x = ApprovalDecided{}
-	mi := &file_nanoclaw_orchestrator_v1_run_proto_msgTypes[20]
+	mi := &file_nanoclaw_orchestrator_v1_run_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1830,7 +1957,7 @@ func (x *ApprovalDecided) String() string {
 func (*ApprovalDecided) ProtoMessage() {}
 
 func (x *ApprovalDecided) ProtoReflect() protoreflect.Message {
-	mi := &file_nanoclaw_orchestrator_v1_run_proto_msgTypes[20]
+	mi := &file_nanoclaw_orchestrator_v1_run_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1843,7 +1970,7 @@ func (x *ApprovalDecided) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ApprovalDecided.ProtoReflect.Descriptor instead.
 func (*ApprovalDecided) Descriptor() ([]byte, []int) {
-	return file_nanoclaw_orchestrator_v1_run_proto_rawDescGZIP(), []int{20}
+	return file_nanoclaw_orchestrator_v1_run_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *ApprovalDecided) GetApprovalId() string {
@@ -1889,7 +2016,7 @@ type RoundUsage struct {
 
 func (x *RoundUsage) Reset() {
 	*x = RoundUsage{}
-	mi := &file_nanoclaw_orchestrator_v1_run_proto_msgTypes[21]
+	mi := &file_nanoclaw_orchestrator_v1_run_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1901,7 +2028,7 @@ func (x *RoundUsage) String() string {
 func (*RoundUsage) ProtoMessage() {}
 
 func (x *RoundUsage) ProtoReflect() protoreflect.Message {
-	mi := &file_nanoclaw_orchestrator_v1_run_proto_msgTypes[21]
+	mi := &file_nanoclaw_orchestrator_v1_run_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1914,7 +2041,7 @@ func (x *RoundUsage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RoundUsage.ProtoReflect.Descriptor instead.
 func (*RoundUsage) Descriptor() ([]byte, []int) {
-	return file_nanoclaw_orchestrator_v1_run_proto_rawDescGZIP(), []int{21}
+	return file_nanoclaw_orchestrator_v1_run_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *RoundUsage) GetRound() int32 {
@@ -1953,7 +2080,7 @@ type Notice struct {
 
 func (x *Notice) Reset() {
 	*x = Notice{}
-	mi := &file_nanoclaw_orchestrator_v1_run_proto_msgTypes[22]
+	mi := &file_nanoclaw_orchestrator_v1_run_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1965,7 +2092,7 @@ func (x *Notice) String() string {
 func (*Notice) ProtoMessage() {}
 
 func (x *Notice) ProtoReflect() protoreflect.Message {
-	mi := &file_nanoclaw_orchestrator_v1_run_proto_msgTypes[22]
+	mi := &file_nanoclaw_orchestrator_v1_run_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1978,7 +2105,7 @@ func (x *Notice) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Notice.ProtoReflect.Descriptor instead.
 func (*Notice) Descriptor() ([]byte, []int) {
-	return file_nanoclaw_orchestrator_v1_run_proto_rawDescGZIP(), []int{22}
+	return file_nanoclaw_orchestrator_v1_run_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *Notice) GetKind() string {
@@ -2013,7 +2140,7 @@ type RoundRestarted struct {
 
 func (x *RoundRestarted) Reset() {
 	*x = RoundRestarted{}
-	mi := &file_nanoclaw_orchestrator_v1_run_proto_msgTypes[23]
+	mi := &file_nanoclaw_orchestrator_v1_run_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2025,7 +2152,7 @@ func (x *RoundRestarted) String() string {
 func (*RoundRestarted) ProtoMessage() {}
 
 func (x *RoundRestarted) ProtoReflect() protoreflect.Message {
-	mi := &file_nanoclaw_orchestrator_v1_run_proto_msgTypes[23]
+	mi := &file_nanoclaw_orchestrator_v1_run_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2038,7 +2165,7 @@ func (x *RoundRestarted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RoundRestarted.ProtoReflect.Descriptor instead.
 func (*RoundRestarted) Descriptor() ([]byte, []int) {
-	return file_nanoclaw_orchestrator_v1_run_proto_rawDescGZIP(), []int{23}
+	return file_nanoclaw_orchestrator_v1_run_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *RoundRestarted) GetRound() int32 {
@@ -2065,7 +2192,7 @@ type Done struct {
 
 func (x *Done) Reset() {
 	*x = Done{}
-	mi := &file_nanoclaw_orchestrator_v1_run_proto_msgTypes[24]
+	mi := &file_nanoclaw_orchestrator_v1_run_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2077,7 +2204,7 @@ func (x *Done) String() string {
 func (*Done) ProtoMessage() {}
 
 func (x *Done) ProtoReflect() protoreflect.Message {
-	mi := &file_nanoclaw_orchestrator_v1_run_proto_msgTypes[24]
+	mi := &file_nanoclaw_orchestrator_v1_run_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2090,7 +2217,7 @@ func (x *Done) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Done.ProtoReflect.Descriptor instead.
 func (*Done) Descriptor() ([]byte, []int) {
-	return file_nanoclaw_orchestrator_v1_run_proto_rawDescGZIP(), []int{24}
+	return file_nanoclaw_orchestrator_v1_run_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *Done) GetMessageId() string {
@@ -2134,7 +2261,7 @@ type Bye struct {
 
 func (x *Bye) Reset() {
 	*x = Bye{}
-	mi := &file_nanoclaw_orchestrator_v1_run_proto_msgTypes[25]
+	mi := &file_nanoclaw_orchestrator_v1_run_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2146,7 +2273,7 @@ func (x *Bye) String() string {
 func (*Bye) ProtoMessage() {}
 
 func (x *Bye) ProtoReflect() protoreflect.Message {
-	mi := &file_nanoclaw_orchestrator_v1_run_proto_msgTypes[25]
+	mi := &file_nanoclaw_orchestrator_v1_run_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2159,7 +2286,7 @@ func (x *Bye) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Bye.ProtoReflect.Descriptor instead.
 func (*Bye) Descriptor() ([]byte, []int) {
-	return file_nanoclaw_orchestrator_v1_run_proto_rawDescGZIP(), []int{25}
+	return file_nanoclaw_orchestrator_v1_run_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *Bye) GetReason() string {
@@ -2187,7 +2314,7 @@ type Ping struct {
 
 func (x *Ping) Reset() {
 	*x = Ping{}
-	mi := &file_nanoclaw_orchestrator_v1_run_proto_msgTypes[26]
+	mi := &file_nanoclaw_orchestrator_v1_run_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2199,7 +2326,7 @@ func (x *Ping) String() string {
 func (*Ping) ProtoMessage() {}
 
 func (x *Ping) ProtoReflect() protoreflect.Message {
-	mi := &file_nanoclaw_orchestrator_v1_run_proto_msgTypes[26]
+	mi := &file_nanoclaw_orchestrator_v1_run_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2212,7 +2339,7 @@ func (x *Ping) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Ping.ProtoReflect.Descriptor instead.
 func (*Ping) Descriptor() ([]byte, []int) {
-	return file_nanoclaw_orchestrator_v1_run_proto_rawDescGZIP(), []int{26}
+	return file_nanoclaw_orchestrator_v1_run_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *Ping) GetLastSeq() int32 {
@@ -2237,7 +2364,7 @@ const file_nanoclaw_orchestrator_v1_run_proto_rawDesc = "" +
 	"\x10CancelRunRequest\x12 \n" +
 	"\x06run_id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18@R\x05runId\"D\n" +
 	"\x11CancelRunResponse\x12/\n" +
-	"\x03run\x18\x01 \x01(\v2\x1d.nanoclaw.orchestrator.v1.RunR\x03run\"\xca\x04\n" +
+	"\x03run\x18\x01 \x01(\v2\x1d.nanoclaw.orchestrator.v1.RunR\x03run\"\x95\x05\n" +
 	"\x03Run\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12'\n" +
 	"\x0fconversation_id\x18\x02 \x01(\tR\x0econversationId\x12\x16\n" +
@@ -2258,7 +2385,20 @@ const file_nanoclaw_orchestrator_v1_run_proto_rawDesc = "" +
 	"created_at\x18\r \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\x125\n" +
 	"\bended_at\x18\x0e \x01(\v2\x1a.google.protobuf.TimestampR\aendedAt\x12F\n" +
 	"\n" +
-	"tool_calls\x18\x0f \x03(\v2'.nanoclaw.orchestrator.v1.ToolCallStateR\ttoolCalls\"\xb7\x01\n" +
+	"tool_calls\x18\x0f \x03(\v2'.nanoclaw.orchestrator.v1.ToolCallStateR\ttoolCalls\x12I\n" +
+	"\vmodel_calls\x18\x10 \x03(\v2(.nanoclaw.orchestrator.v1.ModelCallStateR\n" +
+	"modelCalls\"\x92\x02\n" +
+	"\x0eModelCallState\x12\x14\n" +
+	"\x05round\x18\x01 \x01(\x05R\x05round\x12\x18\n" +
+	"\aattempt\x18\x02 \x01(\x05R\aattempt\x12\x16\n" +
+	"\x06status\x18\x03 \x01(\tR\x06status\x12\x14\n" +
+	"\x05model\x18\x04 \x01(\tR\x05model\x129\n" +
+	"\n" +
+	"started_at\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\tstartedAt\x12\x1f\n" +
+	"\vduration_ms\x18\x06 \x01(\x05R\n" +
+	"durationMs\x12!\n" +
+	"\finput_tokens\x18\a \x01(\x05R\vinputTokens\x12#\n" +
+	"\routput_tokens\x18\b \x01(\x05R\foutputTokens\"\xf2\x01\n" +
 	"\rToolCallState\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x14\n" +
@@ -2267,7 +2407,9 @@ const file_nanoclaw_orchestrator_v1_run_proto_rawDesc = "" +
 	"\aattempt\x18\x05 \x01(\x05R\aattempt\x12\x1f\n" +
 	"\vduration_ms\x18\x06 \x01(\x05R\n" +
 	"durationMs\x12\x19\n" +
-	"\btrace_id\x18\a \x01(\tR\atraceId\"\xde\x01\n" +
+	"\btrace_id\x18\a \x01(\tR\atraceId\x129\n" +
+	"\n" +
+	"started_at\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\tstartedAt\"\xde\x01\n" +
 	"\x05Usage\x12!\n" +
 	"\finput_tokens\x18\x01 \x01(\x05R\vinputTokens\x12#\n" +
 	"\routput_tokens\x18\x02 \x01(\x05R\foutputTokens\x12#\n" +
@@ -2413,7 +2555,7 @@ func file_nanoclaw_orchestrator_v1_run_proto_rawDescGZIP() []byte {
 	return file_nanoclaw_orchestrator_v1_run_proto_rawDescData
 }
 
-var file_nanoclaw_orchestrator_v1_run_proto_msgTypes = make([]protoimpl.MessageInfo, 27)
+var file_nanoclaw_orchestrator_v1_run_proto_msgTypes = make([]protoimpl.MessageInfo, 28)
 var file_nanoclaw_orchestrator_v1_run_proto_goTypes = []any{
 	(*GetRunRequest)(nil),         // 0: nanoclaw.orchestrator.v1.GetRunRequest
 	(*GetRunResponse)(nil),        // 1: nanoclaw.orchestrator.v1.GetRunResponse
@@ -2421,71 +2563,75 @@ var file_nanoclaw_orchestrator_v1_run_proto_goTypes = []any{
 	(*CancelRunRequest)(nil),      // 3: nanoclaw.orchestrator.v1.CancelRunRequest
 	(*CancelRunResponse)(nil),     // 4: nanoclaw.orchestrator.v1.CancelRunResponse
 	(*Run)(nil),                   // 5: nanoclaw.orchestrator.v1.Run
-	(*ToolCallState)(nil),         // 6: nanoclaw.orchestrator.v1.ToolCallState
-	(*Usage)(nil),                 // 7: nanoclaw.orchestrator.v1.Usage
-	(*RunError)(nil),              // 8: nanoclaw.orchestrator.v1.RunError
-	(*RunEvent)(nil),              // 9: nanoclaw.orchestrator.v1.RunEvent
-	(*RunStarted)(nil),            // 10: nanoclaw.orchestrator.v1.RunStarted
-	(*TextPiece)(nil),             // 11: nanoclaw.orchestrator.v1.TextPiece
-	(*ToolArgs)(nil),              // 12: nanoclaw.orchestrator.v1.ToolArgs
-	(*ToolCalls)(nil),             // 13: nanoclaw.orchestrator.v1.ToolCalls
-	(*ToolCall)(nil),              // 14: nanoclaw.orchestrator.v1.ToolCall
-	(*FunctionCall)(nil),          // 15: nanoclaw.orchestrator.v1.FunctionCall
-	(*ToolProgress)(nil),          // 16: nanoclaw.orchestrator.v1.ToolProgress
-	(*ToolResults)(nil),           // 17: nanoclaw.orchestrator.v1.ToolResults
-	(*ToolResult)(nil),            // 18: nanoclaw.orchestrator.v1.ToolResult
-	(*ApprovalRequired)(nil),      // 19: nanoclaw.orchestrator.v1.ApprovalRequired
-	(*ApprovalDecided)(nil),       // 20: nanoclaw.orchestrator.v1.ApprovalDecided
-	(*RoundUsage)(nil),            // 21: nanoclaw.orchestrator.v1.RoundUsage
-	(*Notice)(nil),                // 22: nanoclaw.orchestrator.v1.Notice
-	(*RoundRestarted)(nil),        // 23: nanoclaw.orchestrator.v1.RoundRestarted
-	(*Done)(nil),                  // 24: nanoclaw.orchestrator.v1.Done
-	(*Bye)(nil),                   // 25: nanoclaw.orchestrator.v1.Bye
-	(*Ping)(nil),                  // 26: nanoclaw.orchestrator.v1.Ping
-	(*timestamppb.Timestamp)(nil), // 27: google.protobuf.Timestamp
+	(*ModelCallState)(nil),        // 6: nanoclaw.orchestrator.v1.ModelCallState
+	(*ToolCallState)(nil),         // 7: nanoclaw.orchestrator.v1.ToolCallState
+	(*Usage)(nil),                 // 8: nanoclaw.orchestrator.v1.Usage
+	(*RunError)(nil),              // 9: nanoclaw.orchestrator.v1.RunError
+	(*RunEvent)(nil),              // 10: nanoclaw.orchestrator.v1.RunEvent
+	(*RunStarted)(nil),            // 11: nanoclaw.orchestrator.v1.RunStarted
+	(*TextPiece)(nil),             // 12: nanoclaw.orchestrator.v1.TextPiece
+	(*ToolArgs)(nil),              // 13: nanoclaw.orchestrator.v1.ToolArgs
+	(*ToolCalls)(nil),             // 14: nanoclaw.orchestrator.v1.ToolCalls
+	(*ToolCall)(nil),              // 15: nanoclaw.orchestrator.v1.ToolCall
+	(*FunctionCall)(nil),          // 16: nanoclaw.orchestrator.v1.FunctionCall
+	(*ToolProgress)(nil),          // 17: nanoclaw.orchestrator.v1.ToolProgress
+	(*ToolResults)(nil),           // 18: nanoclaw.orchestrator.v1.ToolResults
+	(*ToolResult)(nil),            // 19: nanoclaw.orchestrator.v1.ToolResult
+	(*ApprovalRequired)(nil),      // 20: nanoclaw.orchestrator.v1.ApprovalRequired
+	(*ApprovalDecided)(nil),       // 21: nanoclaw.orchestrator.v1.ApprovalDecided
+	(*RoundUsage)(nil),            // 22: nanoclaw.orchestrator.v1.RoundUsage
+	(*Notice)(nil),                // 23: nanoclaw.orchestrator.v1.Notice
+	(*RoundRestarted)(nil),        // 24: nanoclaw.orchestrator.v1.RoundRestarted
+	(*Done)(nil),                  // 25: nanoclaw.orchestrator.v1.Done
+	(*Bye)(nil),                   // 26: nanoclaw.orchestrator.v1.Bye
+	(*Ping)(nil),                  // 27: nanoclaw.orchestrator.v1.Ping
+	(*timestamppb.Timestamp)(nil), // 28: google.protobuf.Timestamp
 }
 var file_nanoclaw_orchestrator_v1_run_proto_depIdxs = []int32{
 	5,  // 0: nanoclaw.orchestrator.v1.GetRunResponse.run:type_name -> nanoclaw.orchestrator.v1.Run
 	5,  // 1: nanoclaw.orchestrator.v1.CancelRunResponse.run:type_name -> nanoclaw.orchestrator.v1.Run
-	8,  // 2: nanoclaw.orchestrator.v1.Run.error:type_name -> nanoclaw.orchestrator.v1.RunError
-	7,  // 3: nanoclaw.orchestrator.v1.Run.usage:type_name -> nanoclaw.orchestrator.v1.Usage
-	27, // 4: nanoclaw.orchestrator.v1.Run.created_at:type_name -> google.protobuf.Timestamp
-	27, // 5: nanoclaw.orchestrator.v1.Run.ended_at:type_name -> google.protobuf.Timestamp
-	6,  // 6: nanoclaw.orchestrator.v1.Run.tool_calls:type_name -> nanoclaw.orchestrator.v1.ToolCallState
-	10, // 7: nanoclaw.orchestrator.v1.RunEvent.run_started:type_name -> nanoclaw.orchestrator.v1.RunStarted
-	11, // 8: nanoclaw.orchestrator.v1.RunEvent.thinking:type_name -> nanoclaw.orchestrator.v1.TextPiece
-	11, // 9: nanoclaw.orchestrator.v1.RunEvent.message:type_name -> nanoclaw.orchestrator.v1.TextPiece
-	12, // 10: nanoclaw.orchestrator.v1.RunEvent.tool_args:type_name -> nanoclaw.orchestrator.v1.ToolArgs
-	13, // 11: nanoclaw.orchestrator.v1.RunEvent.tool_call:type_name -> nanoclaw.orchestrator.v1.ToolCalls
-	16, // 12: nanoclaw.orchestrator.v1.RunEvent.tool_progress:type_name -> nanoclaw.orchestrator.v1.ToolProgress
-	17, // 13: nanoclaw.orchestrator.v1.RunEvent.tool_result:type_name -> nanoclaw.orchestrator.v1.ToolResults
-	19, // 14: nanoclaw.orchestrator.v1.RunEvent.approval_required:type_name -> nanoclaw.orchestrator.v1.ApprovalRequired
-	20, // 15: nanoclaw.orchestrator.v1.RunEvent.approval_decided:type_name -> nanoclaw.orchestrator.v1.ApprovalDecided
-	21, // 16: nanoclaw.orchestrator.v1.RunEvent.usage:type_name -> nanoclaw.orchestrator.v1.RoundUsage
-	22, // 17: nanoclaw.orchestrator.v1.RunEvent.notice:type_name -> nanoclaw.orchestrator.v1.Notice
-	23, // 18: nanoclaw.orchestrator.v1.RunEvent.round_restarted:type_name -> nanoclaw.orchestrator.v1.RoundRestarted
-	24, // 19: nanoclaw.orchestrator.v1.RunEvent.done:type_name -> nanoclaw.orchestrator.v1.Done
-	8,  // 20: nanoclaw.orchestrator.v1.RunEvent.error:type_name -> nanoclaw.orchestrator.v1.RunError
-	25, // 21: nanoclaw.orchestrator.v1.RunEvent.bye:type_name -> nanoclaw.orchestrator.v1.Bye
-	26, // 22: nanoclaw.orchestrator.v1.RunEvent.ping:type_name -> nanoclaw.orchestrator.v1.Ping
-	14, // 23: nanoclaw.orchestrator.v1.ToolCalls.calls:type_name -> nanoclaw.orchestrator.v1.ToolCall
-	15, // 24: nanoclaw.orchestrator.v1.ToolCall.function:type_name -> nanoclaw.orchestrator.v1.FunctionCall
-	18, // 25: nanoclaw.orchestrator.v1.ToolResults.results:type_name -> nanoclaw.orchestrator.v1.ToolResult
-	27, // 26: nanoclaw.orchestrator.v1.ApprovalRequired.expires_at:type_name -> google.protobuf.Timestamp
-	7,  // 27: nanoclaw.orchestrator.v1.RoundUsage.round_usage:type_name -> nanoclaw.orchestrator.v1.Usage
-	7,  // 28: nanoclaw.orchestrator.v1.RoundUsage.total:type_name -> nanoclaw.orchestrator.v1.Usage
-	7,  // 29: nanoclaw.orchestrator.v1.Done.usage:type_name -> nanoclaw.orchestrator.v1.Usage
-	0,  // 30: nanoclaw.orchestrator.v1.RunService.GetRun:input_type -> nanoclaw.orchestrator.v1.GetRunRequest
-	2,  // 31: nanoclaw.orchestrator.v1.RunService.WatchRun:input_type -> nanoclaw.orchestrator.v1.WatchRunRequest
-	3,  // 32: nanoclaw.orchestrator.v1.RunService.CancelRun:input_type -> nanoclaw.orchestrator.v1.CancelRunRequest
-	1,  // 33: nanoclaw.orchestrator.v1.RunService.GetRun:output_type -> nanoclaw.orchestrator.v1.GetRunResponse
-	9,  // 34: nanoclaw.orchestrator.v1.RunService.WatchRun:output_type -> nanoclaw.orchestrator.v1.RunEvent
-	4,  // 35: nanoclaw.orchestrator.v1.RunService.CancelRun:output_type -> nanoclaw.orchestrator.v1.CancelRunResponse
-	33, // [33:36] is the sub-list for method output_type
-	30, // [30:33] is the sub-list for method input_type
-	30, // [30:30] is the sub-list for extension type_name
-	30, // [30:30] is the sub-list for extension extendee
-	0,  // [0:30] is the sub-list for field type_name
+	9,  // 2: nanoclaw.orchestrator.v1.Run.error:type_name -> nanoclaw.orchestrator.v1.RunError
+	8,  // 3: nanoclaw.orchestrator.v1.Run.usage:type_name -> nanoclaw.orchestrator.v1.Usage
+	28, // 4: nanoclaw.orchestrator.v1.Run.created_at:type_name -> google.protobuf.Timestamp
+	28, // 5: nanoclaw.orchestrator.v1.Run.ended_at:type_name -> google.protobuf.Timestamp
+	7,  // 6: nanoclaw.orchestrator.v1.Run.tool_calls:type_name -> nanoclaw.orchestrator.v1.ToolCallState
+	6,  // 7: nanoclaw.orchestrator.v1.Run.model_calls:type_name -> nanoclaw.orchestrator.v1.ModelCallState
+	28, // 8: nanoclaw.orchestrator.v1.ModelCallState.started_at:type_name -> google.protobuf.Timestamp
+	28, // 9: nanoclaw.orchestrator.v1.ToolCallState.started_at:type_name -> google.protobuf.Timestamp
+	11, // 10: nanoclaw.orchestrator.v1.RunEvent.run_started:type_name -> nanoclaw.orchestrator.v1.RunStarted
+	12, // 11: nanoclaw.orchestrator.v1.RunEvent.thinking:type_name -> nanoclaw.orchestrator.v1.TextPiece
+	12, // 12: nanoclaw.orchestrator.v1.RunEvent.message:type_name -> nanoclaw.orchestrator.v1.TextPiece
+	13, // 13: nanoclaw.orchestrator.v1.RunEvent.tool_args:type_name -> nanoclaw.orchestrator.v1.ToolArgs
+	14, // 14: nanoclaw.orchestrator.v1.RunEvent.tool_call:type_name -> nanoclaw.orchestrator.v1.ToolCalls
+	17, // 15: nanoclaw.orchestrator.v1.RunEvent.tool_progress:type_name -> nanoclaw.orchestrator.v1.ToolProgress
+	18, // 16: nanoclaw.orchestrator.v1.RunEvent.tool_result:type_name -> nanoclaw.orchestrator.v1.ToolResults
+	20, // 17: nanoclaw.orchestrator.v1.RunEvent.approval_required:type_name -> nanoclaw.orchestrator.v1.ApprovalRequired
+	21, // 18: nanoclaw.orchestrator.v1.RunEvent.approval_decided:type_name -> nanoclaw.orchestrator.v1.ApprovalDecided
+	22, // 19: nanoclaw.orchestrator.v1.RunEvent.usage:type_name -> nanoclaw.orchestrator.v1.RoundUsage
+	23, // 20: nanoclaw.orchestrator.v1.RunEvent.notice:type_name -> nanoclaw.orchestrator.v1.Notice
+	24, // 21: nanoclaw.orchestrator.v1.RunEvent.round_restarted:type_name -> nanoclaw.orchestrator.v1.RoundRestarted
+	25, // 22: nanoclaw.orchestrator.v1.RunEvent.done:type_name -> nanoclaw.orchestrator.v1.Done
+	9,  // 23: nanoclaw.orchestrator.v1.RunEvent.error:type_name -> nanoclaw.orchestrator.v1.RunError
+	26, // 24: nanoclaw.orchestrator.v1.RunEvent.bye:type_name -> nanoclaw.orchestrator.v1.Bye
+	27, // 25: nanoclaw.orchestrator.v1.RunEvent.ping:type_name -> nanoclaw.orchestrator.v1.Ping
+	15, // 26: nanoclaw.orchestrator.v1.ToolCalls.calls:type_name -> nanoclaw.orchestrator.v1.ToolCall
+	16, // 27: nanoclaw.orchestrator.v1.ToolCall.function:type_name -> nanoclaw.orchestrator.v1.FunctionCall
+	19, // 28: nanoclaw.orchestrator.v1.ToolResults.results:type_name -> nanoclaw.orchestrator.v1.ToolResult
+	28, // 29: nanoclaw.orchestrator.v1.ApprovalRequired.expires_at:type_name -> google.protobuf.Timestamp
+	8,  // 30: nanoclaw.orchestrator.v1.RoundUsage.round_usage:type_name -> nanoclaw.orchestrator.v1.Usage
+	8,  // 31: nanoclaw.orchestrator.v1.RoundUsage.total:type_name -> nanoclaw.orchestrator.v1.Usage
+	8,  // 32: nanoclaw.orchestrator.v1.Done.usage:type_name -> nanoclaw.orchestrator.v1.Usage
+	0,  // 33: nanoclaw.orchestrator.v1.RunService.GetRun:input_type -> nanoclaw.orchestrator.v1.GetRunRequest
+	2,  // 34: nanoclaw.orchestrator.v1.RunService.WatchRun:input_type -> nanoclaw.orchestrator.v1.WatchRunRequest
+	3,  // 35: nanoclaw.orchestrator.v1.RunService.CancelRun:input_type -> nanoclaw.orchestrator.v1.CancelRunRequest
+	1,  // 36: nanoclaw.orchestrator.v1.RunService.GetRun:output_type -> nanoclaw.orchestrator.v1.GetRunResponse
+	10, // 37: nanoclaw.orchestrator.v1.RunService.WatchRun:output_type -> nanoclaw.orchestrator.v1.RunEvent
+	4,  // 38: nanoclaw.orchestrator.v1.RunService.CancelRun:output_type -> nanoclaw.orchestrator.v1.CancelRunResponse
+	36, // [36:39] is the sub-list for method output_type
+	33, // [33:36] is the sub-list for method input_type
+	33, // [33:33] is the sub-list for extension type_name
+	33, // [33:33] is the sub-list for extension extendee
+	0,  // [0:33] is the sub-list for field type_name
 }
 
 func init() { file_nanoclaw_orchestrator_v1_run_proto_init() }
@@ -2493,7 +2639,7 @@ func file_nanoclaw_orchestrator_v1_run_proto_init() {
 	if File_nanoclaw_orchestrator_v1_run_proto != nil {
 		return
 	}
-	file_nanoclaw_orchestrator_v1_run_proto_msgTypes[9].OneofWrappers = []any{
+	file_nanoclaw_orchestrator_v1_run_proto_msgTypes[10].OneofWrappers = []any{
 		(*RunEvent_RunStarted)(nil),
 		(*RunEvent_Thinking)(nil),
 		(*RunEvent_Message)(nil),
@@ -2517,7 +2663,7 @@ func file_nanoclaw_orchestrator_v1_run_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_nanoclaw_orchestrator_v1_run_proto_rawDesc), len(file_nanoclaw_orchestrator_v1_run_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   27,
+			NumMessages:   28,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

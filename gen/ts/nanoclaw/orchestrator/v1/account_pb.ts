@@ -13,7 +13,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file nanoclaw/orchestrator/v1/account.proto.
  */
 export const file_nanoclaw_orchestrator_v1_account: GenFile = /*@__PURE__*/
-  fileDesc("CiZuYW5vY2xhdy9vcmNoZXN0cmF0b3IvdjEvYWNjb3VudC5wcm90bxIYbmFub2NsYXcub3JjaGVzdHJhdG9yLnYxIhMKEUxpc3RNb2RlbHNSZXF1ZXN0IlwKEkxpc3RNb2RlbHNSZXNwb25zZRIvCgZtb2RlbHMYASADKAsyHy5uYW5vY2xhdy5vcmNoZXN0cmF0b3IudjEuTW9kZWwSFQoNZGVmYXVsdF9tb2RlbBgCIAEoCSJNCgVNb2RlbBIKCgJpZBgBIAEoCRIMCgRuYW1lGAIgASgJEhYKDmNvbnRleHRfd2luZG93GAMgASgFEhIKCmlzX2RlZmF1bHQYBCABKAgiOQoPR2V0VXNhZ2VSZXF1ZXN0Eh0KBGRheXMYASABKAVCCrpIBxoFGO4CKAFIAIgBAUIHCgVfZGF5cyJ3ChBHZXRVc2FnZVJlc3BvbnNlEjAKBHJvd3MYASADKAsyIi5uYW5vY2xhdy5vcmNoZXN0cmF0b3IudjEuVXNhZ2VSb3cSMQoFdG90YWwYAiABKAsyIi5uYW5vY2xhdy5vcmNoZXN0cmF0b3IudjEuVXNhZ2VSb3cipgEKCFVzYWdlUm93EgwKBGRhdGUYASABKAkSDQoFbW9kZWwYAiABKAkSFAoMaW5wdXRfdG9rZW5zGAMgASgBEhUKDW91dHB1dF90b2tlbnMYBCABKAESFQoNY2FjaGVkX3Rva2VucxgFIAEoARITCgttb2RlbF9jYWxscxgGIAEoBRISCgp0b29sX2NhbGxzGAcgASgFEhAKCGNvc3RfdXNkGAggASgBMpoCCg5BY2NvdW50U2VydmljZRKCAQoKTGlzdE1vZGVscxIrLm5hbm9jbGF3Lm9yY2hlc3RyYXRvci52MS5MaXN0TW9kZWxzUmVxdWVzdBosLm5hbm9jbGF3Lm9yY2hlc3RyYXRvci52MS5MaXN0TW9kZWxzUmVzcG9uc2UiGcLaGAIIAYLT5JMCDRILL2FwaS9tb2RlbHMSggEKCEdldFVzYWdlEikubmFub2NsYXcub3JjaGVzdHJhdG9yLnYxLkdldFVzYWdlUmVxdWVzdBoqLm5hbm9jbGF3Lm9yY2hlc3RyYXRvci52MS5HZXRVc2FnZVJlc3BvbnNlIh/C2hgJCAESBXVzYWdlgtPkkwIMEgovYXBpL3VzYWdlQk1aS2dpdGh1Yi5jb20vbmFub2NsYXcvbmFub2NsYXcvZ2VuL2dvL25hbm9jbGF3L29yY2hlc3RyYXRvci92MTtvcmNoZXN0cmF0b3J2MWIGcHJvdG8z", [file_buf_validate_validate, file_google_api_annotations, file_nanoclaw_options_v1_options]);
+  fileDesc("CiZuYW5vY2xhdy9vcmNoZXN0cmF0b3IvdjEvYWNjb3VudC5wcm90bxIYbmFub2NsYXcub3JjaGVzdHJhdG9yLnYxIhMKEUxpc3RNb2RlbHNSZXF1ZXN0IlwKEkxpc3RNb2RlbHNSZXNwb25zZRIvCgZtb2RlbHMYASADKAsyHy5uYW5vY2xhdy5vcmNoZXN0cmF0b3IudjEuTW9kZWwSFQoNZGVmYXVsdF9tb2RlbBgCIAEoCSJNCgVNb2RlbBIKCgJpZBgBIAEoCRIMCgRuYW1lGAIgASgJEhYKDmNvbnRleHRfd2luZG93GAMgASgFEhIKCmlzX2RlZmF1bHQYBCABKAgiOQoPR2V0VXNhZ2VSZXF1ZXN0Eh0KBGRheXMYASABKAVCCrpIBxoFGO4CKAFIAIgBAUIHCgVfZGF5cyJ3ChBHZXRVc2FnZVJlc3BvbnNlEjAKBHJvd3MYASADKAsyIi5uYW5vY2xhdy5vcmNoZXN0cmF0b3IudjEuVXNhZ2VSb3cSMQoFdG90YWwYAiABKAsyIi5uYW5vY2xhdy5vcmNoZXN0cmF0b3IudjEuVXNhZ2VSb3cipgEKCFVzYWdlUm93EgwKBGRhdGUYASABKAkSDQoFbW9kZWwYAiABKAkSFAoMaW5wdXRfdG9rZW5zGAMgASgBEhUKDW91dHB1dF90b2tlbnMYBCABKAESFQoNY2FjaGVkX3Rva2VucxgFIAEoARITCgttb2RlbF9jYWxscxgGIAEoBRISCgp0b29sX2NhbGxzGAcgASgFEhAKCGNvc3RfdXNkGAggASgBIi4KEUNoZWNrTW9kZWxSZXF1ZXN0EhkKBW1vZGVsGAEgASgJQgq6SAdyBRABGIABIlkKEkNoZWNrTW9kZWxSZXNwb25zZRIKCgJvaxgBIAEoCBIPCgdtZXNzYWdlGAIgASgJEhEKCXJldHJ5YWJsZRgDIAEoCBITCgtkdXJhdGlvbl9tcxgEIAEoBSIWChRHZXRTZXJ2ZXJJbmZvUmVxdWVzdCI7ChVHZXRTZXJ2ZXJJbmZvUmVzcG9uc2USDwoHdmVyc2lvbhgBIAEoCRIRCgl0cmFjZV91cmwYAiABKAkyvAQKDkFjY291bnRTZXJ2aWNlEoIBCgpMaXN0TW9kZWxzEisubmFub2NsYXcub3JjaGVzdHJhdG9yLnYxLkxpc3RNb2RlbHNSZXF1ZXN0GiwubmFub2NsYXcub3JjaGVzdHJhdG9yLnYxLkxpc3RNb2RlbHNSZXNwb25zZSIZwtoYAggBgtPkkwINEgsvYXBpL21vZGVscxKRAQoKQ2hlY2tNb2RlbBIrLm5hbm9jbGF3Lm9yY2hlc3RyYXRvci52MS5DaGVja01vZGVsUmVxdWVzdBosLm5hbm9jbGF3Lm9yY2hlc3RyYXRvci52MS5DaGVja01vZGVsUmVzcG9uc2UiKMLaGAgIARIEY2hhdILT5JMCFjoBKiIRL2FwaS9tb2RlbHMvY2hlY2sSiwEKDUdldFNlcnZlckluZm8SLi5uYW5vY2xhdy5vcmNoZXN0cmF0b3IudjEuR2V0U2VydmVySW5mb1JlcXVlc3QaLy5uYW5vY2xhdy5vcmNoZXN0cmF0b3IudjEuR2V0U2VydmVySW5mb1Jlc3BvbnNlIhnC2hgCCAGC0+STAg0SCy9hcGkvc2VydmVyEoIBCghHZXRVc2FnZRIpLm5hbm9jbGF3Lm9yY2hlc3RyYXRvci52MS5HZXRVc2FnZVJlcXVlc3QaKi5uYW5vY2xhdy5vcmNoZXN0cmF0b3IudjEuR2V0VXNhZ2VSZXNwb25zZSIfwtoYCQgBEgV1c2FnZYLT5JMCDBIKL2FwaS91c2FnZUJNWktnaXRodWIuY29tL25hbm9jbGF3L25hbm9jbGF3L2dlbi9nby9uYW5vY2xhdy9vcmNoZXN0cmF0b3IvdjE7b3JjaGVzdHJhdG9ydjFiBnByb3RvMw", [file_buf_validate_validate, file_google_api_annotations, file_nanoclaw_options_v1_options]);
 
 /**
  * ListModelsRequest asks for the configured models.
@@ -382,6 +382,192 @@ export const UsageRowSchema: GenMessage<UsageRow, {jsonType: UsageRowJson}> = /*
   messageDesc(file_nanoclaw_orchestrator_v1_account, 5);
 
 /**
+ * CheckModelRequest names a model.
+ *
+ * @generated from message nanoclaw.orchestrator.v1.CheckModelRequest
+ */
+export type CheckModelRequest = Message<"nanoclaw.orchestrator.v1.CheckModelRequest"> & {
+  /**
+   * Id of the configured model.
+   *
+   * @generated from field: string model = 1;
+   */
+  model: string;
+};
+
+/**
+ * CheckModelRequest names a model.
+ *
+ * @generated from message nanoclaw.orchestrator.v1.CheckModelRequest
+ */
+export type CheckModelRequestJson = {
+  /**
+   * Id of the configured model.
+   *
+   * @generated from field: string model = 1;
+   */
+  model?: string;
+};
+
+/**
+ * Describes the message nanoclaw.orchestrator.v1.CheckModelRequest.
+ * Use `create(CheckModelRequestSchema)` to create a new message.
+ */
+export const CheckModelRequestSchema: GenMessage<CheckModelRequest, {jsonType: CheckModelRequestJson}> = /*@__PURE__*/
+  messageDesc(file_nanoclaw_orchestrator_v1_account, 6);
+
+/**
+ * CheckModelResponse is what its endpoint says.
+ *
+ * @generated from message nanoclaw.orchestrator.v1.CheckModelResponse
+ */
+export type CheckModelResponse = Message<"nanoclaw.orchestrator.v1.CheckModelResponse"> & {
+  /**
+   * The endpoint answers, takes the key and has the model, as far as it tells.
+   *
+   * @generated from field: bool ok = 1;
+   */
+  ok: boolean;
+
+  /**
+   * What was found, and what to do about it, for a person.
+   *
+   * @generated from field: string message = 2;
+   */
+  message: string;
+
+  /**
+   * Asking again may help.
+   *
+   * @generated from field: bool retryable = 3;
+   */
+  retryable: boolean;
+
+  /**
+   * Time of the answer, in milliseconds.
+   *
+   * @generated from field: int32 duration_ms = 4;
+   */
+  durationMs: number;
+};
+
+/**
+ * CheckModelResponse is what its endpoint says.
+ *
+ * @generated from message nanoclaw.orchestrator.v1.CheckModelResponse
+ */
+export type CheckModelResponseJson = {
+  /**
+   * The endpoint answers, takes the key and has the model, as far as it tells.
+   *
+   * @generated from field: bool ok = 1;
+   */
+  ok?: boolean;
+
+  /**
+   * What was found, and what to do about it, for a person.
+   *
+   * @generated from field: string message = 2;
+   */
+  message?: string;
+
+  /**
+   * Asking again may help.
+   *
+   * @generated from field: bool retryable = 3;
+   */
+  retryable?: boolean;
+
+  /**
+   * Time of the answer, in milliseconds.
+   *
+   * @generated from field: int32 duration_ms = 4;
+   */
+  durationMs?: number;
+};
+
+/**
+ * Describes the message nanoclaw.orchestrator.v1.CheckModelResponse.
+ * Use `create(CheckModelResponseSchema)` to create a new message.
+ */
+export const CheckModelResponseSchema: GenMessage<CheckModelResponse, {jsonType: CheckModelResponseJson}> = /*@__PURE__*/
+  messageDesc(file_nanoclaw_orchestrator_v1_account, 7);
+
+/**
+ * GetServerInfoRequest asks what serves.
+ *
+ * @generated from message nanoclaw.orchestrator.v1.GetServerInfoRequest
+ */
+export type GetServerInfoRequest = Message<"nanoclaw.orchestrator.v1.GetServerInfoRequest"> & {
+};
+
+/**
+ * GetServerInfoRequest asks what serves.
+ *
+ * @generated from message nanoclaw.orchestrator.v1.GetServerInfoRequest
+ */
+export type GetServerInfoRequestJson = {
+};
+
+/**
+ * Describes the message nanoclaw.orchestrator.v1.GetServerInfoRequest.
+ * Use `create(GetServerInfoRequestSchema)` to create a new message.
+ */
+export const GetServerInfoRequestSchema: GenMessage<GetServerInfoRequest, {jsonType: GetServerInfoRequestJson}> = /*@__PURE__*/
+  messageDesc(file_nanoclaw_orchestrator_v1_account, 8);
+
+/**
+ * GetServerInfoResponse tells what serves.
+ *
+ * @generated from message nanoclaw.orchestrator.v1.GetServerInfoResponse
+ */
+export type GetServerInfoResponse = Message<"nanoclaw.orchestrator.v1.GetServerInfoResponse"> & {
+  /**
+   * Version of the program.
+   *
+   * @generated from field: string version = 1;
+   */
+  version: string;
+
+  /**
+   * Address of a trace in the operator's Jaeger, with {trace_id} in it; empty
+   * when none is configured.
+   *
+   * @generated from field: string trace_url = 2;
+   */
+  traceUrl: string;
+};
+
+/**
+ * GetServerInfoResponse tells what serves.
+ *
+ * @generated from message nanoclaw.orchestrator.v1.GetServerInfoResponse
+ */
+export type GetServerInfoResponseJson = {
+  /**
+   * Version of the program.
+   *
+   * @generated from field: string version = 1;
+   */
+  version?: string;
+
+  /**
+   * Address of a trace in the operator's Jaeger, with {trace_id} in it; empty
+   * when none is configured.
+   *
+   * @generated from field: string trace_url = 2;
+   */
+  traceUrl?: string;
+};
+
+/**
+ * Describes the message nanoclaw.orchestrator.v1.GetServerInfoResponse.
+ * Use `create(GetServerInfoResponseSchema)` to create a new message.
+ */
+export const GetServerInfoResponseSchema: GenMessage<GetServerInfoResponse, {jsonType: GetServerInfoResponseJson}> = /*@__PURE__*/
+  messageDesc(file_nanoclaw_orchestrator_v1_account, 9);
+
+/**
  * AccountService tells which models there are and what was used.
  *
  * @generated from service nanoclaw.orchestrator.v1.AccountService
@@ -396,6 +582,27 @@ export const AccountService: GenService<{
     methodKind: "unary";
     input: typeof ListModelsRequestSchema;
     output: typeof ListModelsResponseSchema;
+  },
+  /**
+   * CheckModel asks the endpoint of a configured model whether it is there, takes
+   * the key and knows the model. Nothing is asked of the model itself.
+   *
+   * @generated from rpc nanoclaw.orchestrator.v1.AccountService.CheckModel
+   */
+  checkModel: {
+    methodKind: "unary";
+    input: typeof CheckModelRequestSchema;
+    output: typeof CheckModelResponseSchema;
+  },
+  /**
+   * GetServerInfo tells what serves.
+   *
+   * @generated from rpc nanoclaw.orchestrator.v1.AccountService.GetServerInfo
+   */
+  getServerInfo: {
+    methodKind: "unary";
+    input: typeof GetServerInfoRequestSchema;
+    output: typeof GetServerInfoResponseSchema;
   },
   /**
    * GetUsage sums the caller's tokens by day and model.

@@ -15,7 +15,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file nanoclaw/orchestrator/v1/run.proto.
  */
 export const file_nanoclaw_orchestrator_v1_run: GenFile = /*@__PURE__*/
-  fileDesc("CiJuYW5vY2xhdy9vcmNoZXN0cmF0b3IvdjEvcnVuLnByb3RvEhhuYW5vY2xhdy5vcmNoZXN0cmF0b3IudjEiKgoNR2V0UnVuUmVxdWVzdBIZCgZydW5faWQYASABKAlCCbpIBnIEEAEYQCI8Cg5HZXRSdW5SZXNwb25zZRIqCgNydW4YASABKAsyHS5uYW5vY2xhdy5vcmNoZXN0cmF0b3IudjEuUnVuIkgKD1dhdGNoUnVuUmVxdWVzdBIZCgZydW5faWQYASABKAlCCbpIBnIEEAEYQBIaCglhZnRlcl9zZXEYAiABKAVCB7pIBBoCKAAiLQoQQ2FuY2VsUnVuUmVxdWVzdBIZCgZydW5faWQYASABKAlCCbpIBnIEEAEYQCI/ChFDYW5jZWxSdW5SZXNwb25zZRIqCgNydW4YASABKAsyHS5uYW5vY2xhdy5vcmNoZXN0cmF0b3IudjEuUnVuIrsDCgNSdW4SCgoCaWQYASABKAkSFwoPY29udmVyc2F0aW9uX2lkGAIgASgJEg4KBnN0YXR1cxgDIAEoCRITCgt3YWl0aW5nX2ZvchgEIAMoCRIVCg1maW5pc2hfcmVhc29uGAUgASgJEjEKBWVycm9yGAYgASgLMiIubmFub2NsYXcub3JjaGVzdHJhdG9yLnYxLlJ1bkVycm9yEhAKCGxhc3Rfc2VxGAcgASgFEg4KBnJvdW5kcxgIIAEoBRINCgVtb2RlbBgJIAEoCRIuCgV1c2FnZRgKIAEoCzIfLm5hbm9jbGF3Lm9yY2hlc3RyYXRvci52MS5Vc2FnZRISCgptZXNzYWdlX2lkGAsgASgJEhAKCHRyYWNlX2lkGAwgASgJEi4KCmNyZWF0ZWRfYXQYDSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiwKCGVuZGVkX2F0GA4gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBI7Cgp0b29sX2NhbGxzGA8gAygLMicubmFub2NsYXcub3JjaGVzdHJhdG9yLnYxLlRvb2xDYWxsU3RhdGUigAEKDVRvb2xDYWxsU3RhdGUSCgoCaWQYASABKAkSDAoEbmFtZRgCIAEoCRINCgVyb3VuZBgDIAEoBRIOCgZzdGF0dXMYBCABKAkSDwoHYXR0ZW1wdBgFIAEoBRITCgtkdXJhdGlvbl9tcxgGIAEoBRIQCgh0cmFjZV9pZBgHIAEoCSKNAQoFVXNhZ2USFAoMaW5wdXRfdG9rZW5zGAEgASgFEhUKDW91dHB1dF90b2tlbnMYAiABKAUSFQoNY2FjaGVkX3Rva2VucxgDIAEoBRIYChByZWFzb25pbmdfdG9rZW5zGAQgASgFEhMKC21vZGVsX2NhbGxzGAUgASgFEhEKCWVzdGltYXRlZBgGIAEoCCJeCghSdW5FcnJvchIMCgRjb2RlGAEgASgFEg4KBnJlYXNvbhgCIAEoCRIPCgdtZXNzYWdlGAMgASgJEhEKCXJldHJ5YWJsZRgEIAEoCBIQCgh0cmFjZV9pZBgFIAEoCSLDBwoIUnVuRXZlbnQSCwoDc2VxGAEgASgFEjsKC3J1bl9zdGFydGVkGAogASgLMiQubmFub2NsYXcub3JjaGVzdHJhdG9yLnYxLlJ1blN0YXJ0ZWRIABI3Cgh0aGlua2luZxgLIAEoCzIjLm5hbm9jbGF3Lm9yY2hlc3RyYXRvci52MS5UZXh0UGllY2VIABI2CgdtZXNzYWdlGAwgASgLMiMubmFub2NsYXcub3JjaGVzdHJhdG9yLnYxLlRleHRQaWVjZUgAEjcKCXRvb2xfYXJncxgNIAEoCzIiLm5hbm9jbGF3Lm9yY2hlc3RyYXRvci52MS5Ub29sQXJnc0gAEjgKCXRvb2xfY2FsbBgOIAEoCzIjLm5hbm9jbGF3Lm9yY2hlc3RyYXRvci52MS5Ub29sQ2FsbHNIABI/Cg10b29sX3Byb2dyZXNzGA8gASgLMiYubmFub2NsYXcub3JjaGVzdHJhdG9yLnYxLlRvb2xQcm9ncmVzc0gAEjwKC3Rvb2xfcmVzdWx0GBAgASgLMiUubmFub2NsYXcub3JjaGVzdHJhdG9yLnYxLlRvb2xSZXN1bHRzSAASRwoRYXBwcm92YWxfcmVxdWlyZWQYESABKAsyKi5uYW5vY2xhdy5vcmNoZXN0cmF0b3IudjEuQXBwcm92YWxSZXF1aXJlZEgAEkUKEGFwcHJvdmFsX2RlY2lkZWQYEiABKAsyKS5uYW5vY2xhdy5vcmNoZXN0cmF0b3IudjEuQXBwcm92YWxEZWNpZGVkSAASNQoFdXNhZ2UYEyABKAsyJC5uYW5vY2xhdy5vcmNoZXN0cmF0b3IudjEuUm91bmRVc2FnZUgAEjIKBm5vdGljZRgUIAEoCzIgLm5hbm9jbGF3Lm9yY2hlc3RyYXRvci52MS5Ob3RpY2VIABJDCg9yb3VuZF9yZXN0YXJ0ZWQYFSABKAsyKC5uYW5vY2xhdy5vcmNoZXN0cmF0b3IudjEuUm91bmRSZXN0YXJ0ZWRIABIuCgRkb25lGBYgASgLMh4ubmFub2NsYXcub3JjaGVzdHJhdG9yLnYxLkRvbmVIABIzCgVlcnJvchgXIAEoCzIiLm5hbm9jbGF3Lm9yY2hlc3RyYXRvci52MS5SdW5FcnJvckgAEiwKA2J5ZRgYIAEoCzIdLm5hbm9jbGF3Lm9yY2hlc3RyYXRvci52MS5CeWVIABIuCgRwaW5nGBkgASgLMh4ubmFub2NsYXcub3JjaGVzdHJhdG9yLnYxLlBpbmdIAEIHCgVldmVudCJvCgpSdW5TdGFydGVkEg4KBnJ1bl9pZBgBIAEoCRIXCg9jb252ZXJzYXRpb25faWQYAiABKAkSFwoPdXNlcl9tZXNzYWdlX2lkGAMgASgJEg0KBW1vZGVsGAQgASgJEhAKCHRyYWNlX2lkGAUgASgJIjsKCVRleHRQaWVjZRIPCgdjb250ZW50GAEgASgJEg0KBXJvdW5kGAIgASgFEg4KBm9mZnNldBgDIAEoBSJLCghUb29sQXJncxINCgVyb3VuZBgBIAEoBRIPCgdvcmRpbmFsGAIgASgFEgwKBG5hbWUYAyABKAkSEQoJYXJndW1lbnRzGAQgASgJIk0KCVRvb2xDYWxscxIxCgVjYWxscxgBIAMoCzIiLm5hbm9jbGF3Lm9yY2hlc3RyYXRvci52MS5Ub29sQ2FsbBINCgVyb3VuZBgCIAEoBSJeCghUb29sQ2FsbBIKCgJpZBgBIAEoCRIMCgR0eXBlGAIgASgJEjgKCGZ1bmN0aW9uGAMgASgLMiYubmFub2NsYXcub3JjaGVzdHJhdG9yLnYxLkZ1bmN0aW9uQ2FsbCIvCgxGdW5jdGlvbkNhbGwSDAoEbmFtZRgBIAEoCRIRCglhcmd1bWVudHMYAiABKAkiYAoMVG9vbFByb2dyZXNzEhQKDHRvb2xfY2FsbF9pZBgBIAEoCRIMCgRuYW1lGAIgASgJEg8KB21lc3NhZ2UYAyABKAkSDAoEZG9uZRgEIAEoARINCgV0b3RhbBgFIAEoASJTCgtUb29sUmVzdWx0cxI1CgdyZXN1bHRzGAEgAygLMiQubmFub2NsYXcub3JjaGVzdHJhdG9yLnYxLlRvb2xSZXN1bHQSDQoFcm91bmQYAiABKAUirgEKClRvb2xSZXN1bHQSDAoEcm9sZRgBIAEoCRIUCgx0b29sX2NhbGxfaWQYAiABKAkSDAoEbmFtZRgDIAEoCRIPCgdjb250ZW50GAQgASgJEhAKCGlzX2Vycm9yGAUgASgIEhMKC2R1cmF0aW9uX21zGAYgASgFEhEKCXRydW5jYXRlZBgHIAEoCBIRCglyZXN1bHRfaWQYCCABKAkSEAoIdHJhY2VfaWQYCSABKAkiswEKEEFwcHJvdmFsUmVxdWlyZWQSEwoLYXBwcm92YWxfaWQYASABKAkSFAoMdG9vbF9jYWxsX2lkGAIgASgJEgwKBG5hbWUYAyABKAkSEQoJYXJndW1lbnRzGAQgASgJEhMKC2FyZ3Nfc2hhMjU2GAUgASgJEg4KBnJlYXNvbhgGIAEoCRIuCgpleHBpcmVzX2F0GAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCJeCg9BcHByb3ZhbERlY2lkZWQSEwoLYXBwcm92YWxfaWQYASABKAkSFAoMdG9vbF9jYWxsX2lkGAIgASgJEhAKCGRlY2lzaW9uGAMgASgJEg4KBnJlYXNvbhgEIAEoCSKBAQoKUm91bmRVc2FnZRINCgVyb3VuZBgBIAEoBRI0Cgtyb3VuZF91c2FnZRgCIAEoCzIfLm5hbm9jbGF3Lm9yY2hlc3RyYXRvci52MS5Vc2FnZRIuCgV0b3RhbBgDIAEoCzIfLm5hbm9jbGF3Lm9yY2hlc3RyYXRvci52MS5Vc2FnZSI2CgZOb3RpY2USDAoEa2luZBgBIAEoCRIPCgdtZXNzYWdlGAIgASgJEg0KBXJvdW5kGAMgASgFIh8KDlJvdW5kUmVzdGFydGVkEg0KBXJvdW5kGAEgASgFInEKBERvbmUSEgoKbWVzc2FnZV9pZBgBIAEoCRIVCg1maW5pc2hfcmVhc29uGAIgASgJEi4KBXVzYWdlGAMgASgLMh8ubmFub2NsYXcub3JjaGVzdHJhdG9yLnYxLlVzYWdlEg4KBnJ1bl9pZBgEIAEoCSIlCgNCeWUSDgoGcmVhc29uGAEgASgJEg4KBnJlc3VtZRgCIAEoCCIYCgRQaW5nEhAKCGxhc3Rfc2VxGAEgASgFMsIDCgpSdW5TZXJ2aWNlEogBCgZHZXRSdW4SJy5uYW5vY2xhdy5vcmNoZXN0cmF0b3IudjEuR2V0UnVuUmVxdWVzdBooLm5hbm9jbGF3Lm9yY2hlc3RyYXRvci52MS5HZXRSdW5SZXNwb25zZSIrwtoYCAgBEgRjaGF0gtPkkwIZYgNydW4SEi9hcGkvcnVucy97cnVuX2lkfRKKAQoIV2F0Y2hSdW4SKS5uYW5vY2xhdy5vcmNoZXN0cmF0b3IudjEuV2F0Y2hSdW5SZXF1ZXN0GiIubmFub2NsYXcub3JjaGVzdHJhdG9yLnYxLlJ1bkV2ZW50Ii3C2hgICAESBGNoYXSC0+STAhsSGS9hcGkvcnVucy97cnVuX2lkfS9ldmVudHMwARKbAQoJQ2FuY2VsUnVuEioubmFub2NsYXcub3JjaGVzdHJhdG9yLnYxLkNhbmNlbFJ1blJlcXVlc3QaKy5uYW5vY2xhdy5vcmNoZXN0cmF0b3IudjEuQ2FuY2VsUnVuUmVzcG9uc2UiNcLaGAgIARIEY2hhdILT5JMCIzoBKmIDcnVuIhkvYXBpL3J1bnMve3J1bl9pZH0vY2FuY2VsQk1aS2dpdGh1Yi5jb20vbmFub2NsYXcvbmFub2NsYXcvZ2VuL2dvL25hbm9jbGF3L29yY2hlc3RyYXRvci92MTtvcmNoZXN0cmF0b3J2MWIGcHJvdG8z", [file_buf_validate_validate, file_google_api_annotations, file_google_protobuf_timestamp, file_nanoclaw_options_v1_options]);
+  fileDesc("CiJuYW5vY2xhdy9vcmNoZXN0cmF0b3IvdjEvcnVuLnByb3RvEhhuYW5vY2xhdy5vcmNoZXN0cmF0b3IudjEiKgoNR2V0UnVuUmVxdWVzdBIZCgZydW5faWQYASABKAlCCbpIBnIEEAEYQCI8Cg5HZXRSdW5SZXNwb25zZRIqCgNydW4YASABKAsyHS5uYW5vY2xhdy5vcmNoZXN0cmF0b3IudjEuUnVuIkgKD1dhdGNoUnVuUmVxdWVzdBIZCgZydW5faWQYASABKAlCCbpIBnIEEAEYQBIaCglhZnRlcl9zZXEYAiABKAVCB7pIBBoCKAAiLQoQQ2FuY2VsUnVuUmVxdWVzdBIZCgZydW5faWQYASABKAlCCbpIBnIEEAEYQCI/ChFDYW5jZWxSdW5SZXNwb25zZRIqCgNydW4YASABKAsyHS5uYW5vY2xhdy5vcmNoZXN0cmF0b3IudjEuUnVuIvoDCgNSdW4SCgoCaWQYASABKAkSFwoPY29udmVyc2F0aW9uX2lkGAIgASgJEg4KBnN0YXR1cxgDIAEoCRITCgt3YWl0aW5nX2ZvchgEIAMoCRIVCg1maW5pc2hfcmVhc29uGAUgASgJEjEKBWVycm9yGAYgASgLMiIubmFub2NsYXcub3JjaGVzdHJhdG9yLnYxLlJ1bkVycm9yEhAKCGxhc3Rfc2VxGAcgASgFEg4KBnJvdW5kcxgIIAEoBRINCgVtb2RlbBgJIAEoCRIuCgV1c2FnZRgKIAEoCzIfLm5hbm9jbGF3Lm9yY2hlc3RyYXRvci52MS5Vc2FnZRISCgptZXNzYWdlX2lkGAsgASgJEhAKCHRyYWNlX2lkGAwgASgJEi4KCmNyZWF0ZWRfYXQYDSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiwKCGVuZGVkX2F0GA4gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBI7Cgp0b29sX2NhbGxzGA8gAygLMicubmFub2NsYXcub3JjaGVzdHJhdG9yLnYxLlRvb2xDYWxsU3RhdGUSPQoLbW9kZWxfY2FsbHMYECADKAsyKC5uYW5vY2xhdy5vcmNoZXN0cmF0b3IudjEuTW9kZWxDYWxsU3RhdGUiwQEKDk1vZGVsQ2FsbFN0YXRlEg0KBXJvdW5kGAEgASgFEg8KB2F0dGVtcHQYAiABKAUSDgoGc3RhdHVzGAMgASgJEg0KBW1vZGVsGAQgASgJEi4KCnN0YXJ0ZWRfYXQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhMKC2R1cmF0aW9uX21zGAYgASgFEhQKDGlucHV0X3Rva2VucxgHIAEoBRIVCg1vdXRwdXRfdG9rZW5zGAggASgFIrABCg1Ub29sQ2FsbFN0YXRlEgoKAmlkGAEgASgJEgwKBG5hbWUYAiABKAkSDQoFcm91bmQYAyABKAUSDgoGc3RhdHVzGAQgASgJEg8KB2F0dGVtcHQYBSABKAUSEwoLZHVyYXRpb25fbXMYBiABKAUSEAoIdHJhY2VfaWQYByABKAkSLgoKc3RhcnRlZF9hdBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAijQEKBVVzYWdlEhQKDGlucHV0X3Rva2VucxgBIAEoBRIVCg1vdXRwdXRfdG9rZW5zGAIgASgFEhUKDWNhY2hlZF90b2tlbnMYAyABKAUSGAoQcmVhc29uaW5nX3Rva2VucxgEIAEoBRITCgttb2RlbF9jYWxscxgFIAEoBRIRCgllc3RpbWF0ZWQYBiABKAgiXgoIUnVuRXJyb3ISDAoEY29kZRgBIAEoBRIOCgZyZWFzb24YAiABKAkSDwoHbWVzc2FnZRgDIAEoCRIRCglyZXRyeWFibGUYBCABKAgSEAoIdHJhY2VfaWQYBSABKAkiwwcKCFJ1bkV2ZW50EgsKA3NlcRgBIAEoBRI7CgtydW5fc3RhcnRlZBgKIAEoCzIkLm5hbm9jbGF3Lm9yY2hlc3RyYXRvci52MS5SdW5TdGFydGVkSAASNwoIdGhpbmtpbmcYCyABKAsyIy5uYW5vY2xhdy5vcmNoZXN0cmF0b3IudjEuVGV4dFBpZWNlSAASNgoHbWVzc2FnZRgMIAEoCzIjLm5hbm9jbGF3Lm9yY2hlc3RyYXRvci52MS5UZXh0UGllY2VIABI3Cgl0b29sX2FyZ3MYDSABKAsyIi5uYW5vY2xhdy5vcmNoZXN0cmF0b3IudjEuVG9vbEFyZ3NIABI4Cgl0b29sX2NhbGwYDiABKAsyIy5uYW5vY2xhdy5vcmNoZXN0cmF0b3IudjEuVG9vbENhbGxzSAASPwoNdG9vbF9wcm9ncmVzcxgPIAEoCzImLm5hbm9jbGF3Lm9yY2hlc3RyYXRvci52MS5Ub29sUHJvZ3Jlc3NIABI8Cgt0b29sX3Jlc3VsdBgQIAEoCzIlLm5hbm9jbGF3Lm9yY2hlc3RyYXRvci52MS5Ub29sUmVzdWx0c0gAEkcKEWFwcHJvdmFsX3JlcXVpcmVkGBEgASgLMioubmFub2NsYXcub3JjaGVzdHJhdG9yLnYxLkFwcHJvdmFsUmVxdWlyZWRIABJFChBhcHByb3ZhbF9kZWNpZGVkGBIgASgLMikubmFub2NsYXcub3JjaGVzdHJhdG9yLnYxLkFwcHJvdmFsRGVjaWRlZEgAEjUKBXVzYWdlGBMgASgLMiQubmFub2NsYXcub3JjaGVzdHJhdG9yLnYxLlJvdW5kVXNhZ2VIABIyCgZub3RpY2UYFCABKAsyIC5uYW5vY2xhdy5vcmNoZXN0cmF0b3IudjEuTm90aWNlSAASQwoPcm91bmRfcmVzdGFydGVkGBUgASgLMigubmFub2NsYXcub3JjaGVzdHJhdG9yLnYxLlJvdW5kUmVzdGFydGVkSAASLgoEZG9uZRgWIAEoCzIeLm5hbm9jbGF3Lm9yY2hlc3RyYXRvci52MS5Eb25lSAASMwoFZXJyb3IYFyABKAsyIi5uYW5vY2xhdy5vcmNoZXN0cmF0b3IudjEuUnVuRXJyb3JIABIsCgNieWUYGCABKAsyHS5uYW5vY2xhdy5vcmNoZXN0cmF0b3IudjEuQnllSAASLgoEcGluZxgZIAEoCzIeLm5hbm9jbGF3Lm9yY2hlc3RyYXRvci52MS5QaW5nSABCBwoFZXZlbnQibwoKUnVuU3RhcnRlZBIOCgZydW5faWQYASABKAkSFwoPY29udmVyc2F0aW9uX2lkGAIgASgJEhcKD3VzZXJfbWVzc2FnZV9pZBgDIAEoCRINCgVtb2RlbBgEIAEoCRIQCgh0cmFjZV9pZBgFIAEoCSI7CglUZXh0UGllY2USDwoHY29udGVudBgBIAEoCRINCgVyb3VuZBgCIAEoBRIOCgZvZmZzZXQYAyABKAUiSwoIVG9vbEFyZ3MSDQoFcm91bmQYASABKAUSDwoHb3JkaW5hbBgCIAEoBRIMCgRuYW1lGAMgASgJEhEKCWFyZ3VtZW50cxgEIAEoCSJNCglUb29sQ2FsbHMSMQoFY2FsbHMYASADKAsyIi5uYW5vY2xhdy5vcmNoZXN0cmF0b3IudjEuVG9vbENhbGwSDQoFcm91bmQYAiABKAUiXgoIVG9vbENhbGwSCgoCaWQYASABKAkSDAoEdHlwZRgCIAEoCRI4CghmdW5jdGlvbhgDIAEoCzImLm5hbm9jbGF3Lm9yY2hlc3RyYXRvci52MS5GdW5jdGlvbkNhbGwiLwoMRnVuY3Rpb25DYWxsEgwKBG5hbWUYASABKAkSEQoJYXJndW1lbnRzGAIgASgJImAKDFRvb2xQcm9ncmVzcxIUCgx0b29sX2NhbGxfaWQYASABKAkSDAoEbmFtZRgCIAEoCRIPCgdtZXNzYWdlGAMgASgJEgwKBGRvbmUYBCABKAESDQoFdG90YWwYBSABKAEiUwoLVG9vbFJlc3VsdHMSNQoHcmVzdWx0cxgBIAMoCzIkLm5hbm9jbGF3Lm9yY2hlc3RyYXRvci52MS5Ub29sUmVzdWx0Eg0KBXJvdW5kGAIgASgFIq4BCgpUb29sUmVzdWx0EgwKBHJvbGUYASABKAkSFAoMdG9vbF9jYWxsX2lkGAIgASgJEgwKBG5hbWUYAyABKAkSDwoHY29udGVudBgEIAEoCRIQCghpc19lcnJvchgFIAEoCBITCgtkdXJhdGlvbl9tcxgGIAEoBRIRCgl0cnVuY2F0ZWQYByABKAgSEQoJcmVzdWx0X2lkGAggASgJEhAKCHRyYWNlX2lkGAkgASgJIrMBChBBcHByb3ZhbFJlcXVpcmVkEhMKC2FwcHJvdmFsX2lkGAEgASgJEhQKDHRvb2xfY2FsbF9pZBgCIAEoCRIMCgRuYW1lGAMgASgJEhEKCWFyZ3VtZW50cxgEIAEoCRITCgthcmdzX3NoYTI1NhgFIAEoCRIOCgZyZWFzb24YBiABKAkSLgoKZXhwaXJlc19hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiXgoPQXBwcm92YWxEZWNpZGVkEhMKC2FwcHJvdmFsX2lkGAEgASgJEhQKDHRvb2xfY2FsbF9pZBgCIAEoCRIQCghkZWNpc2lvbhgDIAEoCRIOCgZyZWFzb24YBCABKAkigQEKClJvdW5kVXNhZ2USDQoFcm91bmQYASABKAUSNAoLcm91bmRfdXNhZ2UYAiABKAsyHy5uYW5vY2xhdy5vcmNoZXN0cmF0b3IudjEuVXNhZ2USLgoFdG90YWwYAyABKAsyHy5uYW5vY2xhdy5vcmNoZXN0cmF0b3IudjEuVXNhZ2UiNgoGTm90aWNlEgwKBGtpbmQYASABKAkSDwoHbWVzc2FnZRgCIAEoCRINCgVyb3VuZBgDIAEoBSIfCg5Sb3VuZFJlc3RhcnRlZBINCgVyb3VuZBgBIAEoBSJxCgREb25lEhIKCm1lc3NhZ2VfaWQYASABKAkSFQoNZmluaXNoX3JlYXNvbhgCIAEoCRIuCgV1c2FnZRgDIAEoCzIfLm5hbm9jbGF3Lm9yY2hlc3RyYXRvci52MS5Vc2FnZRIOCgZydW5faWQYBCABKAkiJQoDQnllEg4KBnJlYXNvbhgBIAEoCRIOCgZyZXN1bWUYAiABKAgiGAoEUGluZxIQCghsYXN0X3NlcRgBIAEoBTLCAwoKUnVuU2VydmljZRKIAQoGR2V0UnVuEicubmFub2NsYXcub3JjaGVzdHJhdG9yLnYxLkdldFJ1blJlcXVlc3QaKC5uYW5vY2xhdy5vcmNoZXN0cmF0b3IudjEuR2V0UnVuUmVzcG9uc2UiK8LaGAgIARIEY2hhdILT5JMCGWIDcnVuEhIvYXBpL3J1bnMve3J1bl9pZH0SigEKCFdhdGNoUnVuEikubmFub2NsYXcub3JjaGVzdHJhdG9yLnYxLldhdGNoUnVuUmVxdWVzdBoiLm5hbm9jbGF3Lm9yY2hlc3RyYXRvci52MS5SdW5FdmVudCItwtoYCAgBEgRjaGF0gtPkkwIbEhkvYXBpL3J1bnMve3J1bl9pZH0vZXZlbnRzMAESmwEKCUNhbmNlbFJ1bhIqLm5hbm9jbGF3Lm9yY2hlc3RyYXRvci52MS5DYW5jZWxSdW5SZXF1ZXN0GisubmFub2NsYXcub3JjaGVzdHJhdG9yLnYxLkNhbmNlbFJ1blJlc3BvbnNlIjXC2hgICAESBGNoYXSC0+STAiM6ASpiA3J1biIZL2FwaS9ydW5zL3tydW5faWR9L2NhbmNlbEJNWktnaXRodWIuY29tL25hbm9jbGF3L25hbm9jbGF3L2dlbi9nby9uYW5vY2xhdy9vcmNoZXN0cmF0b3IvdjE7b3JjaGVzdHJhdG9ydjFiBnByb3RvMw", [file_buf_validate_validate, file_google_api_annotations, file_google_protobuf_timestamp, file_nanoclaw_options_v1_options]);
 
 /**
  * GetRunRequest names a run.
@@ -322,6 +322,13 @@ export type Run = Message<"nanoclaw.orchestrator.v1.Run"> & {
    * @generated from field: repeated nanoclaw.orchestrator.v1.ToolCallState tool_calls = 15;
    */
   toolCalls: ToolCallState[];
+
+  /**
+   * Every model call of the run, in order, those that failed included.
+   *
+   * @generated from field: repeated nanoclaw.orchestrator.v1.ModelCallState model_calls = 16;
+   */
+  modelCalls: ModelCallState[];
 };
 
 /**
@@ -436,6 +443,13 @@ export type RunJson = {
    * @generated from field: repeated nanoclaw.orchestrator.v1.ToolCallState tool_calls = 15;
    */
   toolCalls?: ToolCallStateJson[];
+
+  /**
+   * Every model call of the run, in order, those that failed included.
+   *
+   * @generated from field: repeated nanoclaw.orchestrator.v1.ModelCallState model_calls = 16;
+   */
+  modelCalls?: ModelCallStateJson[];
 };
 
 /**
@@ -444,6 +458,139 @@ export type RunJson = {
  */
 export const RunSchema: GenMessage<Run, {jsonType: RunJson}> = /*@__PURE__*/
   messageDesc(file_nanoclaw_orchestrator_v1_run, 5);
+
+/**
+ * ModelCallState is where one model call stands.
+ *
+ * @generated from message nanoclaw.orchestrator.v1.ModelCallState
+ */
+export type ModelCallState = Message<"nanoclaw.orchestrator.v1.ModelCallState"> & {
+  /**
+   * Round of the run.
+   *
+   * @generated from field: int32 round = 1;
+   */
+  round: number;
+
+  /**
+   * Try of the round, from 1.
+   *
+   * @generated from field: int32 attempt = 2;
+   */
+  attempt: number;
+
+  /**
+   * running, completed or error.
+   *
+   * @generated from field: string status = 3;
+   */
+  status: string;
+
+  /**
+   * Id of the configured model.
+   *
+   * @generated from field: string model = 4;
+   */
+  model: string;
+
+  /**
+   * When it was begun.
+   *
+   * @generated from field: google.protobuf.Timestamp started_at = 5;
+   */
+  startedAt?: Timestamp | undefined;
+
+  /**
+   * Time that it took, in milliseconds; 0 while it runs.
+   *
+   * @generated from field: int32 duration_ms = 6;
+   */
+  durationMs: number;
+
+  /**
+   * Tokens of the prompt.
+   *
+   * @generated from field: int32 input_tokens = 7;
+   */
+  inputTokens: number;
+
+  /**
+   * Tokens that the model wrote.
+   *
+   * @generated from field: int32 output_tokens = 8;
+   */
+  outputTokens: number;
+};
+
+/**
+ * ModelCallState is where one model call stands.
+ *
+ * @generated from message nanoclaw.orchestrator.v1.ModelCallState
+ */
+export type ModelCallStateJson = {
+  /**
+   * Round of the run.
+   *
+   * @generated from field: int32 round = 1;
+   */
+  round?: number;
+
+  /**
+   * Try of the round, from 1.
+   *
+   * @generated from field: int32 attempt = 2;
+   */
+  attempt?: number;
+
+  /**
+   * running, completed or error.
+   *
+   * @generated from field: string status = 3;
+   */
+  status?: string;
+
+  /**
+   * Id of the configured model.
+   *
+   * @generated from field: string model = 4;
+   */
+  model?: string;
+
+  /**
+   * When it was begun.
+   *
+   * @generated from field: google.protobuf.Timestamp started_at = 5;
+   */
+  startedAt?: TimestampJson;
+
+  /**
+   * Time that it took, in milliseconds; 0 while it runs.
+   *
+   * @generated from field: int32 duration_ms = 6;
+   */
+  durationMs?: number;
+
+  /**
+   * Tokens of the prompt.
+   *
+   * @generated from field: int32 input_tokens = 7;
+   */
+  inputTokens?: number;
+
+  /**
+   * Tokens that the model wrote.
+   *
+   * @generated from field: int32 output_tokens = 8;
+   */
+  outputTokens?: number;
+};
+
+/**
+ * Describes the message nanoclaw.orchestrator.v1.ModelCallState.
+ * Use `create(ModelCallStateSchema)` to create a new message.
+ */
+export const ModelCallStateSchema: GenMessage<ModelCallState, {jsonType: ModelCallStateJson}> = /*@__PURE__*/
+  messageDesc(file_nanoclaw_orchestrator_v1_run, 6);
 
 /**
  * ToolCallState is where one tool call stands.
@@ -500,6 +647,13 @@ export type ToolCallState = Message<"nanoclaw.orchestrator.v1.ToolCallState"> & 
    * @generated from field: string trace_id = 7;
    */
   traceId: string;
+
+  /**
+   * When it was started; not set for a call that was not.
+   *
+   * @generated from field: google.protobuf.Timestamp started_at = 8;
+   */
+  startedAt?: Timestamp | undefined;
 };
 
 /**
@@ -557,6 +711,13 @@ export type ToolCallStateJson = {
    * @generated from field: string trace_id = 7;
    */
   traceId?: string;
+
+  /**
+   * When it was started; not set for a call that was not.
+   *
+   * @generated from field: google.protobuf.Timestamp started_at = 8;
+   */
+  startedAt?: TimestampJson;
 };
 
 /**
@@ -564,7 +725,7 @@ export type ToolCallStateJson = {
  * Use `create(ToolCallStateSchema)` to create a new message.
  */
 export const ToolCallStateSchema: GenMessage<ToolCallState, {jsonType: ToolCallStateJson}> = /*@__PURE__*/
-  messageDesc(file_nanoclaw_orchestrator_v1_run, 6);
+  messageDesc(file_nanoclaw_orchestrator_v1_run, 7);
 
 /**
  * Usage counts tokens.
@@ -669,7 +830,7 @@ export type UsageJson = {
  * Use `create(UsageSchema)` to create a new message.
  */
 export const UsageSchema: GenMessage<Usage, {jsonType: UsageJson}> = /*@__PURE__*/
-  messageDesc(file_nanoclaw_orchestrator_v1_run, 7);
+  messageDesc(file_nanoclaw_orchestrator_v1_run, 8);
 
 /**
  * RunError says why a run failed.
@@ -760,7 +921,7 @@ export type RunErrorJson = {
  * Use `create(RunErrorSchema)` to create a new message.
  */
 export const RunErrorSchema: GenMessage<RunError, {jsonType: RunErrorJson}> = /*@__PURE__*/
-  messageDesc(file_nanoclaw_orchestrator_v1_run, 8);
+  messageDesc(file_nanoclaw_orchestrator_v1_run, 9);
 
 /**
  * RunEvent is one event of a run. Logged events have a sequence number, live
@@ -1048,7 +1209,7 @@ export type RunEventJson = {
  * Use `create(RunEventSchema)` to create a new message.
  */
 export const RunEventSchema: GenMessage<RunEvent, {jsonType: RunEventJson}> = /*@__PURE__*/
-  messageDesc(file_nanoclaw_orchestrator_v1_run, 9);
+  messageDesc(file_nanoclaw_orchestrator_v1_run, 10);
 
 /**
  * RunStarted begins a run.
@@ -1139,7 +1300,7 @@ export type RunStartedJson = {
  * Use `create(RunStartedSchema)` to create a new message.
  */
 export const RunStartedSchema: GenMessage<RunStarted, {jsonType: RunStartedJson}> = /*@__PURE__*/
-  messageDesc(file_nanoclaw_orchestrator_v1_run, 10);
+  messageDesc(file_nanoclaw_orchestrator_v1_run, 11);
 
 /**
  * TextPiece is a piece of a round's text of one kind. A reader keeps
@@ -1204,7 +1365,7 @@ export type TextPieceJson = {
  * Use `create(TextPieceSchema)` to create a new message.
  */
 export const TextPieceSchema: GenMessage<TextPiece, {jsonType: TextPieceJson}> = /*@__PURE__*/
-  messageDesc(file_nanoclaw_orchestrator_v1_run, 11);
+  messageDesc(file_nanoclaw_orchestrator_v1_run, 12);
 
 /**
  * ToolArgs shows arguments while they are written.
@@ -1281,7 +1442,7 @@ export type ToolArgsJson = {
  * Use `create(ToolArgsSchema)` to create a new message.
  */
 export const ToolArgsSchema: GenMessage<ToolArgs, {jsonType: ToolArgsJson}> = /*@__PURE__*/
-  messageDesc(file_nanoclaw_orchestrator_v1_run, 12);
+  messageDesc(file_nanoclaw_orchestrator_v1_run, 13);
 
 /**
  * ToolCalls are the calls of a round.
@@ -1330,7 +1491,7 @@ export type ToolCallsJson = {
  * Use `create(ToolCallsSchema)` to create a new message.
  */
 export const ToolCallsSchema: GenMessage<ToolCalls, {jsonType: ToolCallsJson}> = /*@__PURE__*/
-  messageDesc(file_nanoclaw_orchestrator_v1_run, 13);
+  messageDesc(file_nanoclaw_orchestrator_v1_run, 14);
 
 /**
  * ToolCall is one call that the model proposed.
@@ -1393,7 +1554,7 @@ export type ToolCallJson = {
  * Use `create(ToolCallSchema)` to create a new message.
  */
 export const ToolCallSchema: GenMessage<ToolCall, {jsonType: ToolCallJson}> = /*@__PURE__*/
-  messageDesc(file_nanoclaw_orchestrator_v1_run, 14);
+  messageDesc(file_nanoclaw_orchestrator_v1_run, 15);
 
 /**
  * FunctionCall names a tool and its arguments.
@@ -1442,7 +1603,7 @@ export type FunctionCallJson = {
  * Use `create(FunctionCallSchema)` to create a new message.
  */
 export const FunctionCallSchema: GenMessage<FunctionCall, {jsonType: FunctionCallJson}> = /*@__PURE__*/
-  messageDesc(file_nanoclaw_orchestrator_v1_run, 15);
+  messageDesc(file_nanoclaw_orchestrator_v1_run, 16);
 
 /**
  * ToolProgress says how far a tool has come.
@@ -1533,7 +1694,7 @@ export type ToolProgressJson = {
  * Use `create(ToolProgressSchema)` to create a new message.
  */
 export const ToolProgressSchema: GenMessage<ToolProgress, {jsonType: ToolProgressJson}> = /*@__PURE__*/
-  messageDesc(file_nanoclaw_orchestrator_v1_run, 16);
+  messageDesc(file_nanoclaw_orchestrator_v1_run, 17);
 
 /**
  * ToolResults are results of calls.
@@ -1582,7 +1743,7 @@ export type ToolResultsJson = {
  * Use `create(ToolResultsSchema)` to create a new message.
  */
 export const ToolResultsSchema: GenMessage<ToolResults, {jsonType: ToolResultsJson}> = /*@__PURE__*/
-  messageDesc(file_nanoclaw_orchestrator_v1_run, 17);
+  messageDesc(file_nanoclaw_orchestrator_v1_run, 18);
 
 /**
  * ToolResult is the result of one call.
@@ -1731,7 +1892,7 @@ export type ToolResultJson = {
  * Use `create(ToolResultSchema)` to create a new message.
  */
 export const ToolResultSchema: GenMessage<ToolResult, {jsonType: ToolResultJson}> = /*@__PURE__*/
-  messageDesc(file_nanoclaw_orchestrator_v1_run, 18);
+  messageDesc(file_nanoclaw_orchestrator_v1_run, 19);
 
 /**
  * ApprovalRequired asks a person to decide on a call.
@@ -1850,7 +2011,7 @@ export type ApprovalRequiredJson = {
  * Use `create(ApprovalRequiredSchema)` to create a new message.
  */
 export const ApprovalRequiredSchema: GenMessage<ApprovalRequired, {jsonType: ApprovalRequiredJson}> = /*@__PURE__*/
-  messageDesc(file_nanoclaw_orchestrator_v1_run, 19);
+  messageDesc(file_nanoclaw_orchestrator_v1_run, 20);
 
 /**
  * ApprovalDecided tells a decision.
@@ -1927,7 +2088,7 @@ export type ApprovalDecidedJson = {
  * Use `create(ApprovalDecidedSchema)` to create a new message.
  */
 export const ApprovalDecidedSchema: GenMessage<ApprovalDecided, {jsonType: ApprovalDecidedJson}> = /*@__PURE__*/
-  messageDesc(file_nanoclaw_orchestrator_v1_run, 20);
+  messageDesc(file_nanoclaw_orchestrator_v1_run, 21);
 
 /**
  * RoundUsage counts the tokens of a round.
@@ -1990,7 +2151,7 @@ export type RoundUsageJson = {
  * Use `create(RoundUsageSchema)` to create a new message.
  */
 export const RoundUsageSchema: GenMessage<RoundUsage, {jsonType: RoundUsageJson}> = /*@__PURE__*/
-  messageDesc(file_nanoclaw_orchestrator_v1_run, 21);
+  messageDesc(file_nanoclaw_orchestrator_v1_run, 22);
 
 /**
  * Notice tells something that a reader should know.
@@ -2053,7 +2214,7 @@ export type NoticeJson = {
  * Use `create(NoticeSchema)` to create a new message.
  */
 export const NoticeSchema: GenMessage<Notice, {jsonType: NoticeJson}> = /*@__PURE__*/
-  messageDesc(file_nanoclaw_orchestrator_v1_run, 22);
+  messageDesc(file_nanoclaw_orchestrator_v1_run, 23);
 
 /**
  * RoundRestarted tells that a round is written anew.
@@ -2088,7 +2249,7 @@ export type RoundRestartedJson = {
  * Use `create(RoundRestartedSchema)` to create a new message.
  */
 export const RoundRestartedSchema: GenMessage<RoundRestarted, {jsonType: RoundRestartedJson}> = /*@__PURE__*/
-  messageDesc(file_nanoclaw_orchestrator_v1_run, 23);
+  messageDesc(file_nanoclaw_orchestrator_v1_run, 24);
 
 /**
  * Done ends a run.
@@ -2165,7 +2326,7 @@ export type DoneJson = {
  * Use `create(DoneSchema)` to create a new message.
  */
 export const DoneSchema: GenMessage<Done, {jsonType: DoneJson}> = /*@__PURE__*/
-  messageDesc(file_nanoclaw_orchestrator_v1_run, 24);
+  messageDesc(file_nanoclaw_orchestrator_v1_run, 25);
 
 /**
  * Bye ends a stream, not the run.
@@ -2214,7 +2375,7 @@ export type ByeJson = {
  * Use `create(ByeSchema)` to create a new message.
  */
 export const ByeSchema: GenMessage<Bye, {jsonType: ByeJson}> = /*@__PURE__*/
-  messageDesc(file_nanoclaw_orchestrator_v1_run, 25);
+  messageDesc(file_nanoclaw_orchestrator_v1_run, 26);
 
 /**
  * Ping says that the connection stands.
@@ -2249,7 +2410,7 @@ export type PingJson = {
  * Use `create(PingSchema)` to create a new message.
  */
 export const PingSchema: GenMessage<Ping, {jsonType: PingJson}> = /*@__PURE__*/
-  messageDesc(file_nanoclaw_orchestrator_v1_run, 26);
+  messageDesc(file_nanoclaw_orchestrator_v1_run, 27);
 
 /**
  * RunService watches and ends runs. A run is one answer being made: the model
