@@ -31,7 +31,10 @@
 // number, from 0, is the number of assistant messages since the last user
 // message. Any number of conversations can go on side by side, and a repeated
 // request gets the same reply. After the last reply the request is refused,
-// unless the turn says repeat: true; then the last reply is played again.
+// unless the turn says repeat: true; then the last reply is played again. A reply
+// with until {tool, path, is, at_most} is played again, as one that asks how a
+// task goes, until the value at path in the tool's latest result is the one it
+// waits for, but at_most times; the numbers of those after it move on.
 //
 // A reply has steps, finish (default: tool_calls after a call, else stop),
 // usage {prompt_tokens, completion_tokens} (default: a count of words) and

@@ -74,26 +74,58 @@ func (p *prompt) userText() string {
 	return ""
 }
 
-// round is the number of assistant messages since the last user message.
-func (p *prompt) round() int {
-	n := 0
-	for _, m := range p.Messages[p.lastUser()+1:] {
-		if m.Role == "assistant" {
-			n++
+// round is the number of the reply of a turn that comes next: of those before,
+// each assistant message since the last user message played one.
+func (p *prompt) round(replies []Reply) (int, error) {
+	n, times := 0, 0
+	for i := p.lastUser() + 1; i < len(p.Messages); i++ {
+		if p.Messages[i].Role != "assistant" {
+			continue
+		}
+		times++
+		again := false
+		if n < len(replies) && replies[n].Until != nil {
+			var err error
+			if again, err = p.again(*replies[n].Until, i+1, times); err != nil {
+				return 0, err
+			}
+		}
+		if !again {
+			n, times = n+1, 0
 		}
 	}
-	return n
+	return n, nil
+}
+
+// again says whether a reply that was played some times is played once more.
+// begin is the place of the first message after it.
+func (p *prompt) again(u Until, begin, times int) (bool, error) {
+	end := begin
+	for end < len(p.Messages) && p.Messages[end].Role == "tool" {
+		end++
+	}
+	result, ok := resultIn(p.Messages[:end], u.Tool)
+	if !ok {
+		return false, fmt.Errorf("until: the conversation has no result of tool %q", u.Tool)
+	}
+	value, err := valueAt(result, u.Path)
+	if err != nil {
+		return false, fmt.Errorf("until: %w", err)
+	}
+	return value != u.Is && times < u.AtMost, nil
 }
 
 // result returns the content of the latest result of a tool.
-func (p *prompt) result(tool string) (string, bool) {
+func (p *prompt) result(tool string) (string, bool) { return resultIn(p.Messages, tool) }
+
+func resultIn(messages []message, tool string) (string, bool) {
 	names := make(map[string]string)
-	for _, m := range p.Messages {
+	for _, m := range messages {
 		for _, c := range m.ToolCalls {
 			names[c.ID] = c.Function.Name
 		}
 	}
-	for _, m := range slices.Backward(p.Messages) {
+	for _, m := range slices.Backward(messages) {
 		if m.Role == "tool" && names[m.ToolCallID] == tool {
 			return m.text(), true
 		}
@@ -178,7 +210,10 @@ func (s Script) choose(p *prompt, nth int) (Reply, error) {
 		if !turn.When.matches(p, nth) {
 			continue
 		}
-		n := p.round()
+		n, err := p.round(turn.Replies)
+		if err != nil {
+			return Reply{}, fmt.Errorf("turns[%d]: %w", t, err)
+		}
 		if n >= len(turn.Replies) {
 			if !turn.Repeat {
 				return Reply{}, fmt.Errorf("turns[%d] has %d replies; the conversation asks for number %d (set repeat: true to play the last one again)", t, len(turn.Replies), n+1)

@@ -50,8 +50,19 @@ type Reply struct {
 	Finish  string `yaml:"finish"`
 	Usage   *Usage `yaml:"usage"`
 	NoUsage bool   `yaml:"no_usage"`
+	// Until plays the reply again and again; nil: once.
+	Until *Until `yaml:"until"`
 	// HTTP, when set, is the whole answer.
 	HTTP *HTTP `yaml:"http"`
+}
+
+// Until says how long a reply is played again: until the value at Path in the
+// latest result of Tool is Is, but no more than AtMost times.
+type Until struct {
+	Tool   string `yaml:"tool"`
+	Path   string `yaml:"path"`
+	Is     string `yaml:"is"`
+	AtMost int    `yaml:"at_most"`
 }
 
 // Usage is the token count that a reply states.
@@ -147,6 +158,9 @@ func (r Reply) validate() error {
 		return errors.New("http is the whole answer: nothing else goes with it")
 	case r.HTTP != nil && (r.HTTP.Status < 200 || r.HTTP.Status > 599):
 		return fmt.Errorf("http.status: %d is not a status of a final answer", r.HTTP.Status)
+	}
+	if u := r.Until; u != nil && (u.Tool == "" || u.Path == "" || u.AtMost < 1) {
+		return errors.New("until: wants tool, path, is and at_most")
 	}
 	for i, s := range r.Steps {
 		if n := s.members(); n != 1 {
