@@ -9,6 +9,7 @@ package isolate
 
 import (
 	"context"
+	"errors"
 	"io"
 	"strings"
 	"time"
@@ -51,11 +52,12 @@ type Spec struct {
 	Stdin io.Reader
 	// Stdout and Stderr take what the program writes, each from one goroutine
 	// at a time and never after Run has returned; nil: thrown away. A Write
-	// that blocks holds up the program, not its limits; one that fails is not
-	// called again.
+	// that blocks holds up the program, not its limits, and the return of Run:
+	// it must end when the context of Run does. One that fails is not called
+	// again.
 	Stdout, Stderr io.Writer
-	// Started is called once, after the sandbox was made and before the program
-	// runs its first instruction; nil: nobody.
+	// Started is called once, when the sandbox was made and the program starts;
+	// nil: nobody.
 	Started func(Start)
 	// Limits are what it may use.
 	Limits Limits
@@ -180,6 +182,13 @@ func (c Capabilities) Missing() []Check {
 // Available says whether programs can be run.
 func (c Capabilities) Available() bool { return len(c.Missing()) == 0 }
 
+// ErrSpec is wrapped by the error of a Run that was asked for something that
+// cannot be run: no program, an argument that is too long, a relative folder.
+var ErrSpec = errors.New("not a program that can be run")
+
+// ErrClosed is the error of a Run after Close.
+var ErrClosed = errors.New("the sandbox is closed")
+
 // Unavailable is the error of a Run where something required is missing. No
 // program was started.
 type Unavailable struct {
@@ -222,8 +231,4 @@ type Config struct {
 	MemoryPoll bool
 	// Path is the bubblewrap program; empty: bwrap of PATH.
 	Path string
-	// ScratchDir is where the folders of running sandboxes are made; empty: the
-	// folder for temporary files. Folders of processes that have ended are
-	// removed from it at the start.
-	ScratchDir string
 }
