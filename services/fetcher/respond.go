@@ -27,6 +27,9 @@ const (
 	maxMetaChars = 2000
 )
 
+// warnContentLimit names the warning that a text is longer than can be read.
+const warnContentLimit = "content_limit"
+
 // respond reads a fetched body into the answer to q.
 func respond(q query, got *httpfetch.Response, final *url.URL) (*fetcherv1.FetchResponse, error) {
 	out := &fetcherv1.FetchResponse{
@@ -79,7 +82,7 @@ func fill(out *fetcherv1.FetchResponse, p *page, q query) {
 	default:
 		text, capped := capBytes(p.text(), maxContentBytes)
 		if capped {
-			p.warn("content_limit: only the first %d bytes of the text can be read", maxContentBytes)
+			p.warn(warnContentLimit+": only the first %d bytes of the text can be read", maxContentBytes)
 		}
 		if text == "" {
 			p.warn("empty: the page has no text")
@@ -151,13 +154,13 @@ func metadataOf(got *httpfetch.Response) *fetcherv1.PageMetadata {
 	m := &fetcherv1.PageMetadata{
 		StatusCode:    int32(got.Status),
 		ContentType:   validUTF8(got.Header.Get("Content-Type")),
-		FinalUrl:      got.FinalURL,
+		FinalUrl:      validUTF8(got.FinalURL),
 		BodyBytes:     clampInt32(len(got.Body)),
 		BodyTruncated: got.Truncated,
 		Attempts:      int32(got.Attempts),
 	}
 	for _, r := range got.Redirects {
-		m.Redirects = append(m.Redirects, r.URL)
+		m.Redirects = append(m.Redirects, validUTF8(r.URL))
 	}
 	return m
 }

@@ -16,6 +16,7 @@ import (
 	"google.golang.org/grpc/codes"
 
 	fetcherv1 "github.com/nanoclaw/nanoclaw/gen/go/nanoclaw/fetcher/v1"
+	"github.com/nanoclaw/nanoclaw/services/fetcher/internal/crawlworker"
 	"github.com/nanoclaw/nanoclaw/services/fetcher/internal/httpfetch"
 	"github.com/nanoclaw/nanoclaw/services/fetcher/internal/robots"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/blob"
@@ -49,6 +50,7 @@ type Service struct {
 	client  *httpfetch.Client
 	guard   *netguard.Guard
 	robots  *robots.Checker
+	worker  *crawlworker.Worker // nil: this process crawls nothing
 	tools   *toolkit.Provider
 	log     *slog.Logger
 	tracer  trace.Tracer
@@ -63,6 +65,9 @@ func New(_ context.Context, cfg Config, deps Deps) (*Service, error) {
 	}
 	if deps.Guard == nil {
 		return nil, errors.New("fetcher: a network guard is needed")
+	}
+	if deps.Tasks != nil && deps.Blobs == nil {
+		return nil, errors.New("fetcher: a crawl worker needs a blob store")
 	}
 	if deps.Logger == nil {
 		deps.Logger = slog.Default()
@@ -79,6 +84,9 @@ func New(_ context.Context, cfg Config, deps Deps) (*Service, error) {
 		workers: make(chan struct{}, cfg.MaxWorkers),
 	}
 	s.robots = robots.New(robots.Config{Client: s.client, HTTP: cfg.http(), Cache: deps.Cache})
+	if deps.Tasks != nil {
+		s.worker = s.newWorker(cfg, deps)
+	}
 	s.tools = toolkit.New(toolkit.Config{Name: "fetcher", Logger: deps.Logger})
 	if err := s.addTools(); err != nil {
 		return nil, errors.Join(fmt.Errorf("fetcher: %w", err), s.Close())
@@ -93,8 +101,12 @@ func (s *Service) Register(r grpc.ServiceRegistrar) { fetcherv1.RegisterFetcherS
 // since in one process every provider needs a server of its own for it.
 func (s *Service) RegisterTools(r grpc.ServiceRegistrar) { s.tools.Register(r) }
 
-// Run blocks until ctx ends: the service works only when called.
+// Run fetches the batches of crawl tasks until ctx ends, where there is a task
+// manager. All else works only when called.
 func (s *Service) Run(ctx context.Context) error {
+	if s.worker != nil {
+		return s.worker.Run(ctx)
+	}
 	<-ctx.Done()
 	return nil
 }
@@ -134,26 +146,42 @@ func (s *Service) fetch(ctx context.Context, q query) (_ *fetcherv1.FetchRespons
 		return nil, errBusy
 	}
 	ctx, span := s.tracer.Start(ctx, "fetch", trace.WithSpanKind(trace.SpanKindClient))
-	defer func() {
-		if err != nil {
-			span.SetStatus(otelcodes.Error, rpcerr.Reason(err))
-		}
-		span.End()
-	}()
-	got, err := s.client.Get(ctx, httpfetch.Request{URL: q.url})
+	defer func() { endSpan(span, err) }()
+	got, err := s.get(ctx, span, httpfetch.Request{URL: q.url})
+	if err != nil {
+		return nil, err
+	}
+	return s.read(ctx, q, got)
+}
+
+func endSpan(span trace.Span, err error) {
+	if err != nil {
+		span.SetStatus(otelcodes.Error, rpcerr.Reason(err))
+	}
+	span.End()
+}
+
+// get asks a server, and tells the span what came.
+func (s *Service) get(ctx context.Context, span trace.Span, req httpfetch.Request) (*httpfetch.Response, error) {
+	got, err := s.client.Get(ctx, req)
 	if err != nil {
 		return nil, s.failed(ctx, span, err)
 	}
-	final, err := url.Parse(got.FinalURL)
-	if err != nil {
-		return nil, shape(&httpfetch.Error{Kind: httpfetch.KindProtocol, Err: err, Message: "the answer has no readable address"})
-	}
 	span.SetAttributes(
-		attribute.String("server.address", final.Hostname()),
+		attribute.String("server.address", hostForOrigin(got.FinalURL)),
 		attribute.Int("http.response.status_code", got.Status),
 		attribute.Int("http.response.body.size", int(got.RawBytes)),
 		attribute.Int("http.request.resend_count", got.Attempts-1),
 	)
+	return got, nil
+}
+
+// read makes the answer to q of what came, when its turn has come.
+func (s *Service) read(ctx context.Context, q query, got *httpfetch.Response) (*fetcherv1.FetchResponse, error) {
+	final, err := url.Parse(got.FinalURL)
+	if err != nil {
+		return nil, shape(&httpfetch.Error{Kind: httpfetch.KindProtocol, Err: err, Message: "the answer has no readable address"})
+	}
 	select {
 	case s.workers <- struct{}{}:
 		defer func() { <-s.workers }()
@@ -171,7 +199,7 @@ func (s *Service) failed(ctx context.Context, span trace.Span, err error) error 
 		return err
 	}
 	span.SetAttributes(attribute.String("server.address", f.Host), attribute.String("error.type", string(f.Kind)))
-	if f.Kind != httpfetch.KindCancelled {
+	if f.Kind != httpfetch.KindCancelled && f.Kind != httpfetch.KindHop {
 		s.log.InfoContext(ctx, "fetch failed", "host", f.Host, "kind", string(f.Kind), "reason", f.Reason,
 			"attempts", f.Attempts, "redirects", f.Redirects)
 	}

@@ -1,0 +1,90 @@
+package crawlworker
+
+import (
+	"context"
+	"log/slog"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"go.opentelemetry.io/otel/trace"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/rpcerr"
+)
+
+// link knows whether the task manager answers, and says once when that changes.
+type link struct {
+	log  *slog.Logger
+	mu   sync.Mutex
+	away time.Time // since when; zero: it answers
+}
+
+func (l *link) failed(ctx context.Context, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.away.IsZero() {
+		return
+	}
+	l.away = time.Now()
+	l.log.WarnContext(ctx, "the task manager does not answer; crawl batches wait for it",
+		"code", status.Code(err).String(), "reason", rpcerr.Reason(err), "error", status.Convert(err).Message())
+}
+
+func (l *link) works(ctx context.Context) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.away.IsZero() {
+		return
+	}
+	l.log.InfoContext(ctx, "the task manager answers again", "away", time.Since(l.away).Round(time.Millisecond))
+	l.away = time.Time{}
+}
+
+// passing tells errors after which the same call may succeed.
+func passing(err error) bool {
+	switch status.Code(err) {
+	case codes.Unavailable, codes.DeadlineExceeded, codes.ResourceExhausted, codes.Internal, codes.Unknown, codes.Canceled:
+		return true
+	}
+	return false
+}
+
+// backoff is a wait that doubles, with jitter.
+type backoff struct {
+	first, most time.Duration
+	next        time.Duration
+}
+
+func (b *backoff) reset() { b.next = 0 }
+
+// sleep waits after an error, at least as long as it says itself, and reports
+// whether the wait was whole.
+func (b *backoff) sleep(ctx context.Context, err error) bool {
+	b.next = min(max(2*b.next, b.first), b.most)
+	wait := b.next/2 + rand.N(b.next/2+1)
+	if asked, ok := rpcerr.RetryDelay(err); ok {
+		wait = max(wait, min(asked, b.most))
+	}
+	return sleep(ctx, wait)
+}
+
+// sleep waits, and reports whether the wait was whole.
+func sleep(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// quiet is ctx for calls that would each be a trace of its own, every second,
+// and say nothing: they are in no trace.
+func quiet(ctx context.Context) context.Context {
+	sc := trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{1}, SpanID: trace.SpanID{1}, Remote: true})
+	return trace.ContextWithRemoteSpanContext(ctx, sc)
+}
