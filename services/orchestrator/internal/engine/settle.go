@@ -3,8 +3,10 @@ package engine
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"time"
 
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/blob"
 	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/dispatch"
 	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/registry"
 	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/result"
@@ -21,12 +23,14 @@ type Ending struct {
 	Limit int
 	// At is when the call ended, in Unix milliseconds.
 	At int64
+	// Log is told when the blob store is away, and when it stays away.
+	Log *slog.Logger
 }
 
 // Settle puts an ending into a call: its state, its result, and where its
 // untrusted parts come from. While the blob store is away it tries again until
 // ctx ends. The call ends nevertheless then, as failed and with a part of its
-// result; the error says why, for the log.
+// result; the error says why, and is logged already.
 func (e Ending) Settle(ctx context.Context, keeper *result.Keeper, c *schema.ToolCall) error {
 	c.IsError, c.CostUSD, c.EndedAt = e.Outcome.IsError, e.Outcome.CostUSD, e.At
 	if e.Outcome.Reason != "" {
@@ -36,12 +40,20 @@ func (e Ending) Settle(ctx context.Context, keeper *result.Keeper, c *schema.Too
 	if e.Tool != nil && e.Tool.Untrusted && c.Attempt > 0 && len(c.Origins) == 0 {
 		c.Origins = c.Origins.With(e.Tool.Name + ":*")
 	}
+	log := e.Log.With("run", c.RunID, "call", c.ID, "tool", c.Name)
+	begun, attempts := time.Now(), 0
 	failed := run.Patiently(ctx, func() error {
 		ctx, stop := outlasting(ctx)
 		defer stop()
-		return keeper.Keep(ctx, c, e.Outcome.Content, e.Limit)
+		err := keeper.Keep(ctx, c, e.Outcome.Content, e.Limit)
+		if attempts++; attempts == 1 && errors.Is(err, blob.ErrUnavailable) {
+			log.WarnContext(ctx, "a long result waits for the blob store", "error", err)
+		}
+		return err
 	})
 	if failed != nil {
+		log.ErrorContext(ctx, "a long result was not stored whole",
+			"attempts", attempts, "after", time.Since(begun).Round(time.Millisecond), "error", failed)
 		c.IsError, c.Reason = true, result.ReasonNotStored
 		part := result.Part(e.Outcome.Content, failed, c.Effect == "pure")
 		if err := keeper.Keep(context.WithoutCancel(ctx), c, part, e.Limit); err != nil { // a part needs no store
@@ -59,18 +71,12 @@ func (t *turn) end(ctx context.Context, c *schema.ToolCall, tool *registry.Tool,
 	if tool != nil {
 		kind = tool.Kind
 	}
-	ending := Ending{Tool: tool, State: state, Outcome: out, Limit: result.Limit(kind, t.model.ContextWindow, together), At: t.Now().UnixMilli()}
+	ending := Ending{Tool: tool, State: state, Outcome: out, Limit: result.Limit(kind, t.model.ContextWindow, together), At: t.Now().UnixMilli(), Log: t.Log}
 	patient, cancel := context.WithTimeout(ctx, t.cfg.ResultPatience)
 	defer cancel()
-	begun := time.Now()
-	failed := ending.Settle(patient, t.Results, c)
-	if failed == nil {
-		return nil
-	}
-	if cause := context.Cause(ctx); errors.Is(cause, dispatch.ErrLeft) && c.Effect != "opaque" {
+	failed, cause := ending.Settle(patient, t.Results, c), context.Cause(ctx)
+	if failed != nil && errors.Is(cause, dispatch.ErrLeft) && c.Effect != "opaque" {
 		return cause // the next owner gets the result once more
 	}
-	t.Log.ErrorContext(ctx, "the result of a call was not stored whole: the call has failed", "run", t.run.ID, "call", c.ID, "tool", c.Name,
-		"tried_for", time.Since(begun).Round(time.Millisecond), "error", failed)
 	return nil
 }

@@ -139,12 +139,10 @@ func (v *Invoker) call(ctx context.Context, d gate.Decision, c *schema.ToolCall)
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTime)
 	defer cancel()
-	ending := engine.Ending{Tool: d.Tool, State: state, Outcome: out, Limit: result.Limit(d.Tool.Kind, 0, 1), At: v.Now().UnixMilli()}
+	ending := engine.Ending{Tool: d.Tool, State: state, Outcome: out, Limit: result.Limit(d.Tool.Kind, 0, 1), At: v.Now().UnixMilli(), Log: v.Log}
 	patient, stop := context.WithTimeout(ctx, writeTime/2)
 	defer stop()
-	if err := ending.Settle(patient, v.Results, c); err != nil {
-		v.Log.ErrorContext(ctx, "the result of a call was not stored whole: the call has failed", "call", c.ID, "tool", c.Name, "error", err)
-	}
+	_ = ending.Settle(patient, v.Results, c) // the call has ended nevertheless
 	return v.Runs.EndInvoke(ctx, c)
 }
 
