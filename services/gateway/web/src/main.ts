@@ -1,0 +1,11 @@
+import { createPinia } from 'pinia'
+import { createApp } from 'vue'
+import App from './App.vue'
+import { i18n, speak, chosenLanguage } from './i18n'
+import { router } from './router'
+import { startPreferences } from './stores/preferences'
+import './styles/main.css'
+
+speak(chosenLanguage())
+startPreferences()
+createApp(App).use(createPinia()).use(i18n).use(router).mount('#app')
