@@ -61,11 +61,6 @@ func (c *cli) showCapabilities(r *sandboxv1.GetCapabilitiesResponse) error {
 			rows = append(rows, []string{"", "", "fix: " + check.GetFix()})
 		}
 	}
-	for _, language := range []string{"python", "javascript", "bash"} {
-		if version, there := r.GetLanguages()[language]; there {
-			rows = append(rows, []string{"ok", language, version})
-		}
-	}
 	if err := c.table("STATE\tCHECK\tFOUND", rows); err != nil {
 		return err
 	}
