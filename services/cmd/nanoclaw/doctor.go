@@ -18,7 +18,7 @@ func (c *cli) doctorCommand() *cobra.Command {
 		Use: "doctor", Short: "Check everything that a server here needs, and say how to put it right", Args: exactly(0),
 		Long: `Check what a server with this configuration needs: configuration, data folder,
 keys, models, database, cache, blob store, other services, search engines,
-ports and clock. Every failure comes with its fix. Nothing is changed, no model
+sandbox, ports and clock. Every failure comes with its fix. Nothing is changed, no model
 is asked anything, and no key is shown.
 
 Exit code 0 when nothing failed (warnings are no failure), 1 otherwise.`,

@@ -32,7 +32,6 @@ func laterFeatures(context.Context) []Finding {
 		check, use string
 		programs   []string
 	}{
-		{"sandbox", "to run code", []string{"bwrap"}},
 		{"browser", "to read pages that need scripts", []string{"chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"}},
 	} {
 		found := Finding{Check: f.check, Level: Info, Message: strings.Join(f.programs, ", ") + " not found; a later version needs it " + f.use + ", this one does not"}
