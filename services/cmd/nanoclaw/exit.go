@@ -80,7 +80,7 @@ func exitCode(err error) int {
 	case fetcher.ReasonTLSFailed, fetcher.ReasonBadRedirect, fetcher.ReasonTooLarge, fetcher.ReasonBadEncoding,
 		fetcher.ReasonBadResponse, fetcher.ReasonUnsupportedType:
 		return exitFailure
-	case reasonNoSandbox:
+	case reasonNoSandbox, reasonNoLanguage:
 		return exitPartial
 	}
 	switch s.Code() {

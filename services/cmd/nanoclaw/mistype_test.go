@@ -16,8 +16,8 @@ func TestMistypes(t *testing.T) {
 	}{
 		{"a command", []string{"sarch", "hello"}, `"nanoclaw" has no command "sarch", did you mean search?`},
 		{"a command below another", []string{"tools", "lst"}, `"nanoclaw tools" has no command "lst", did you mean list?`},
-		{"a command like no other", []string{"mcp"}, `"nanoclaw" has no command "mcp"; it has chat, config, crawl, doctor, fetch, inspect, models, run, sandbox, search, serve, tasks, token, tools, usage, version`},
-		{"no command", nil, `say what to do: "nanoclaw chat|config|crawl|doctor|fetch|inspect|models|run|sandbox|search|serve|tasks|token|tools|usage|version"`},
+		{"a command like no other", []string{"mcp"}, `"nanoclaw" has no command "mcp"; it has chat, config, crawl, demo, doctor, fetch, inspect, models, run, sandbox, search, serve, tasks, token, tools, usage, version`},
+		{"no command", nil, `say what to do: "nanoclaw chat|config|crawl|demo|doctor|fetch|inspect|models|run|sandbox|search|serve|tasks|token|tools|usage|version"`},
 		{"no command below another", []string{"token"}, `say what to do: "nanoclaw token create|list|revoke"`},
 		{"a word after config", []string{"config", "chek"}, `"nanoclaw config" has no command "chek", did you mean check?`},
 		{"a flag", []string{"search", "hello", "--max-result", "3"}, `"nanoclaw search" has no flag --max-result, did you mean --max-results?`},

@@ -39,6 +39,7 @@ func (c *cli) rootCommand() *cobra.Command {
 		c.usageCommand(),
 		c.configCommand(),
 		c.doctorCommand(),
+		c.demoCommand(),
 		c.inspectCommand(),
 		c.versionCommand(),
 	)

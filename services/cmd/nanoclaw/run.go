@@ -18,7 +18,11 @@ import (
 	"github.com/nanoclaw/nanoclaw/services/internal/suite"
 )
 
-const reasonNoSandbox = "SANDBOX_UNAVAILABLE"
+// Reasons of the sandbox for a program that nothing here can run.
+const (
+	reasonNoSandbox  = "SANDBOX_UNAVAILABLE"
+	reasonNoLanguage = "LANGUAGE_UNAVAILABLE"
+)
 
 // maxProgramBytes is the longest program, and the longest input of one.
 const maxProgramBytes = 1 << 20
