@@ -22,6 +22,10 @@ protodeps := third_party/.stamp
 run: build ## Set up, build and serve everything; ARGS="--http-addr ..." is passed on
 	@exec bin/nanoclaw serve $(ARGS)
 
+.PHONY: demo
+demo: build ## See every kind of tool at work, without a key and without a network; ARGS="--serve"
+	@exec bin/nanoclaw demo $(ARGS)
+
 .PHONY: build
 build: setup ## Build bin/nanoclaw: one static binary
 	@echo "build: bin/nanoclaw $(VERSION)"
