@@ -17,7 +17,7 @@ import (
 // key that was used before returns the call that it made, attached.
 func (s *Store) BeginInvoke(ctx context.Context, c *schema.ToolCall, k idempotency.Key) (attached bool, err error) {
 	made := *c
-	err = s.DB.Write(ctx, func(ctx context.Context, tx bun.IDB) error {
+	err = once(ctx, s.DB.Write, func(ctx context.Context, tx bun.IDB) error {
 		attached = false
 		earlier, err := idempotency.Take(ctx, tx, s.Now(), made.UserID, k, made.ID)
 		if err != nil {
@@ -35,13 +35,19 @@ func (s *Store) BeginInvoke(ctx context.Context, c *schema.ToolCall, k idempoten
 			return fmt.Errorf("store call: %w", err)
 		}
 		return nil
+	}, func(ctx context.Context, tx bun.IDB) (bool, error) {
+		return stored(ctx, tx.NewSelect().Model((*schema.ToolCall)(nil)).Where("id = ?", made.ID))
 	})
 	return attached, err
 }
 
 // EndInvoke stores the end of a call without a run.
 func (s *Store) EndInvoke(ctx context.Context, c *schema.ToolCall) error {
-	return s.DB.Write(ctx, func(ctx context.Context, tx bun.IDB) error { return s.endCalls(ctx, tx, []*schema.ToolCall{c}) })
+	return once(ctx, s.DB.Write, func(ctx context.Context, tx bun.IDB) error {
+		return s.endCalls(ctx, tx, []*schema.ToolCall{c})
+	}, func(ctx context.Context, tx bun.IDB) (bool, error) {
+		return stored(ctx, tx.NewSelect().Model((*schema.ToolCall)(nil)).Where("id = ? AND state != ?", c.ID, schema.CallDispatching))
+	})
 }
 
 // LoseInvokes ends the calls without a run that a dead process had begun before

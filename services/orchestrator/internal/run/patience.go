@@ -2,6 +2,7 @@ package run
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"time"
@@ -48,6 +49,50 @@ func passes(err error) bool {
 
 // closure is what a write runs.
 type closure = func(ctx context.Context, tx bun.IDB) error
+
+// findOutTime is how long is found out whether a commit went through whose answer
+// was lost.
+const findOutTime = 5 * time.Second
+
+// once makes a change that must not be made twice. When the answer to its commit
+// is lost, landed says by a locking read whether it went through, since the
+// server may still be at it; if not, the change is made again. The error is
+// store.ErrUnknownCommit when that could not be found out in time.
+func once(ctx context.Context, write func(context.Context, closure) error, change closure, landed func(context.Context, bun.IDB) (bool, error)) error {
+	err := write(ctx, change)
+	if !errors.Is(err, store.ErrUnknownCommit) {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, findOutTime)
+	defer cancel()
+	err = Patiently(ctx, func() error {
+		return write(ctx, func(ctx context.Context, tx bun.IDB) error {
+			if done, err := landed(ctx, tx); done || err != nil {
+				return err
+			}
+			return change(ctx, tx)
+		})
+	})
+	if err != nil && (passes(err) || ctx.Err() != nil) {
+		// The end of findOutTime is not the end of the caller's.
+		return fmt.Errorf("%w (%v)", store.ErrUnknownCommit, err)
+	}
+	return err
+}
+
+// stored tells whether a row is there that q selects, to the end of the
+// transactions that are at it.
+func stored(ctx context.Context, q *bun.SelectQuery) (bool, error) {
+	var id string
+	err := store.ForUpdate(q.Column("id")).Scan(ctx, &id)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("find out what was stored: %w", err)
+	}
+	return true, nil
+}
 
 // commitBy is Commit by a way to write.
 func (s *Store) commitBy(ctx context.Context, write func(context.Context, closure) error, l Lease, change closure, events []*pb.RunEvent) error {

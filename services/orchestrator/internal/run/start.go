@@ -72,14 +72,20 @@ type Started struct {
 const maxTitle = 60
 
 // Start stores the user's message and a run that answers it, leased to the
-// owner and with its first model call, or queued.
+// owner and with its first model call, or queued. After a store.ErrUnknownCommit
+// the same request with the same key attaches to what was stored, or is stored.
 func (s *Store) Start(ctx context.Context, req Request, owner Owner, limits Limits) (Started, error) {
+	return s.startBy(ctx, s.DB.Write, req, owner, limits)
+}
+
+// startBy is Start by a way to write.
+func (s *Store) startBy(ctx context.Context, write func(context.Context, closure) error, req Request, owner Owner, limits Limits) (Started, error) {
 	var out Started
 	runID, messageID, userMessageID := schema.NewID(schema.RunPrefix), schema.NewID(schema.MessagePrefix), schema.NewID(schema.MessagePrefix)
 	if req.Content != "" { // the question sorts before its answer
 		userMessageID, messageID = messageID, userMessageID
 	}
-	err := s.DB.Write(ctx, func(ctx context.Context, tx bun.IDB) error {
+	err := once(ctx, write, func(ctx context.Context, tx bun.IDB) error {
 		out = Started{}
 		earlier, err := idempotency.Take(ctx, tx, s.Now(), req.UserID, req.Key, runID)
 		if err != nil {
@@ -127,6 +133,8 @@ func (s *Store) Start(ctx context.Context, req Request, owner Owner, limits Limi
 			RunId: r.ID, ConversationId: r.ConversationID, UserMessageId: r.UserMessageID, Model: r.Model, TraceId: r.TraceID,
 		}}}}
 		return s.insertEvents(ctx, tx, r.ID, 0, out.Events)
+	}, func(ctx context.Context, tx bun.IDB) (bool, error) {
+		return stored(ctx, tx.NewSelect().Model((*schema.Run)(nil)).Where("id = ?", runID))
 	})
 	return out, err
 }
