@@ -99,7 +99,7 @@ func TestNobodyGivesWhatTheyLack(t *testing.T) {
 		want   string
 		lacked string
 	}{
-		{"the usual ones", ann, nil, "chat fetch search tools usage", ""},
+		{"the usual ones", ann, nil, "chat crawl fetch files search tools usage", ""},
 		{"the usual ones, as far as one has them", few, nil, "chat", ""},
 		{"one of one's own", few, []string{"chat"}, "chat", ""},
 		{"one that one lacks", few, []string{"chat", "tools"}, "", "tools"},
