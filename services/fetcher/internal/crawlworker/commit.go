@@ -89,12 +89,13 @@ func (c *committer) commit(final bool) error {
 	wait := backoff{first: w.Times.Backoff, most: w.Times.MaxBackoff}
 	refused := false
 	for {
+		sent := time.Now()
 		call, cancel := context.WithTimeout(c.ctx, w.Times.Call)
 		answer, err := w.Work.CommitBatch(call, req)
 		cancel()
 		switch {
 		case err == nil:
-			w.link.works(c.ctx)
+			w.link.works(c.ctx, sent)
 			c.committed += len(req.GetPages())
 			if answer.GetCancelled() {
 				return errCancelled

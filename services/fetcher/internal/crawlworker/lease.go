@@ -109,7 +109,7 @@ func (w *Worker) renew(ctx context.Context) {
 		case err != nil:
 			w.link.failed(ctx, err)
 		default:
-			w.link.works(ctx)
+			w.link.works(ctx, sent)
 			w.leases.renewed(ids, sent, answer)
 		}
 		w.leases.expire(w.Times.Lease)

@@ -32,10 +32,12 @@ func (l *link) failed(ctx context.Context, err error) {
 		"code", status.Code(err).String(), "reason", rpcerr.Reason(err), "error", status.Convert(err).Message())
 }
 
-func (l *link) works(ctx context.Context) {
+// works takes the success of a call that was begun at a time. One that was under
+// way when the others failed says nothing.
+func (l *link) works(ctx context.Context, begun time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.away.IsZero() {
+	if l.away.IsZero() || begun.Before(l.away) {
 		return
 	}
 	l.log.InfoContext(ctx, "the task manager answers again", "away", time.Since(l.away).Round(time.Millisecond))

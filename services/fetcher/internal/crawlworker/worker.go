@@ -98,13 +98,13 @@ func (w *Worker) next(ctx, life context.Context) (*taskmanagerv1.CrawlBatch, *le
 			w.link.failed(life, err)
 			wait.sleep(ctx, err)
 		case b == nil:
-			w.link.works(life)
+			w.link.works(life, asked)
 			if time.Since(asked) < w.Times.Empty { // no long poll: do not turn in circles
 				sleep(ctx, w.Times.Empty)
 			}
 			wait.reset()
 		default:
-			w.link.works(life)
+			w.link.works(life, asked)
 			return b, w.leases.add(life, b.GetLeaseId())
 		}
 	}
