@@ -26,7 +26,7 @@ const (
 	// batch is how many names are read at a time.
 	batch = 256
 	// sniffBytes of a file tell its type.
-	sniffBytes = 512
+	sniffBytes = 4096
 	// maxHash is the largest file whose bytes are read, maxHashes what is read
 	// of all of them together.
 	maxHash   = 64 << 20
@@ -130,8 +130,8 @@ func (s Snapshot) Since(before Snapshot) []string {
 }
 
 // Describe tells of the first limit of the files; mime tells a type from the
-// first bytes of one. Only regular files are told of, and opened.
-func Describe(workspace *os.Root, paths []string, limit int, mime func(head []byte) string) (out []Artifact, truncated bool) {
+// first bytes of one and its name. Only regular files are told of, and opened.
+func Describe(workspace *os.Root, paths []string, limit int, mime func(head []byte, name string) string) (out []Artifact, truncated bool) {
 	left := int64(maxHashes)
 	for _, name := range paths {
 		a, ok := describe(workspace, name, min(left, maxHash), mime)
@@ -149,7 +149,7 @@ func Describe(workspace *os.Root, paths []string, limit int, mime func(head []by
 	return out, false
 }
 
-func describe(workspace *os.Root, name string, most int64, mime func([]byte) string) (Artifact, bool) {
+func describe(workspace *os.Root, name string, most int64, mime func([]byte, string) string) (Artifact, bool) {
 	a := Artifact{Path: strings.ToValidUTF8(name, "\uFFFD"), MimeType: "application/octet-stream"}
 	info, err := workspace.Lstat(name)
 	if err != nil || !info.Mode().IsRegular() {
@@ -169,7 +169,7 @@ func describe(workspace *os.Root, name string, most int64, mime func([]byte) str
 	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
 		return a, true
 	}
-	a.MimeType = mime(head[:n])
+	a.MimeType = mime(head[:n], name)
 	if a.Size > most {
 		return a, true
 	}

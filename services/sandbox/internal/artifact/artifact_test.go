@@ -20,6 +20,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
+func sniff(head []byte, _ string) string { return http.DetectContentType(head) }
+
 // folder is a workspace with some files in it.
 func folder(t *testing.T) (string, *os.Root) {
 	t.Helper()
@@ -87,7 +89,7 @@ func TestFilesThatAreNewOrDifferent(t *testing.T) {
 	must(syscall.Mkfifo(filepath.Join(dir, "fifo"), 0o600))
 
 	after := take(t, root)
-	got, truncated := artifact.Describe(root, after.Since(before), 100, http.DetectContentType)
+	got, truncated := artifact.Describe(root, after.Since(before), 100, sniff)
 	const text = "text/plain; charset=utf-8"
 	want := []artifact.Artifact{
 		{Path: "-rf", MimeType: text, SHA256: sum("")},
@@ -115,11 +117,11 @@ func TestNoMoreAreListedThanWereAskedFor(t *testing.T) {
 	for i := range 12 {
 		write(t, dir, fmt.Sprintf("out/%02d", i), "x")
 	}
-	got, truncated := artifact.Describe(root, take(t, root).Since(before), 10, http.DetectContentType)
+	got, truncated := artifact.Describe(root, take(t, root).Since(before), 10, sniff)
 	if len(got) != 10 || !truncated || got[9].Path != "out/09" {
 		t.Errorf("%d of them, truncated %v", len(got), truncated)
 	}
-	got, truncated = artifact.Describe(root, take(t, root).Since(before), 12, http.DetectContentType)
+	got, truncated = artifact.Describe(root, take(t, root).Since(before), 12, sniff)
 	if len(got) != 12 || truncated {
 		t.Errorf("%d of them, truncated %v", len(got), truncated)
 	}
@@ -132,7 +134,7 @@ func TestALargeFileIsNotRead(t *testing.T) {
 	if err := os.Truncate(filepath.Join(dir, "sparse"), 1<<40); err != nil {
 		t.Skipf("a file system without files with holes: %v", err)
 	}
-	got, _ := artifact.Describe(root, take(t, root).Since(before), 10, http.DetectContentType)
+	got, _ := artifact.Describe(root, take(t, root).Since(before), 10, sniff)
 	want := []artifact.Artifact{{Path: "sparse", MimeType: "application/octet-stream", Size: 1 << 40}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -161,7 +163,7 @@ func TestWhatChangesBehindOurBackIsPassedOver(t *testing.T) {
 	if err := os.Symlink("/etc/passwd", filepath.Join(dir, "old.txt")); err != nil {
 		t.Fatal(err)
 	}
-	got, _ := artifact.Describe(root, []string{"old.txt", "never.txt", "data"}, 10, http.DetectContentType)
+	got, _ := artifact.Describe(root, []string{"old.txt", "never.txt", "data"}, 10, sniff)
 	if len(got) != 0 {
 		t.Errorf("%+v", got)
 	}
