@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 )
 
@@ -30,7 +31,7 @@ func Read(ctx context.Context, dir *os.File, after string, limit int) (names []s
 				heap.Fix(&first, 0)
 			}
 		}
-		if errors.Is(err, io.EOF) {
+		if errors.Is(err, io.EOF) || errors.Is(err, fs.ErrNotExist) { // the folder itself was removed
 			break
 		}
 		if err == nil {
