@@ -12,6 +12,9 @@ check  := bin/tools/staticcheck
 s3     := bin/tools/versitygw
 jaeger := bin/tools/jaeger
 
+# Tests behind build tags, for the checkers to see.
+tags := backends,jaeger,node
+
 # Stamps: made once, and again when what they were made from changes.
 npm_tools := $(web)/node_modules/.stamp
 protodeps := third_party/.stamp
@@ -84,7 +87,9 @@ lint: $(npm_tools) $(protodeps) $(check) ## gofmt, go vet, staticcheck, buf lint
 	@files=$$(git ls-files '*.go' ':!gen/go' | xargs gofmt -l); \
 		test -z "$$files" || { printf 'not gofmt-ed:\n%s\n' "$$files" >&2; exit 1; }
 	go vet work
+	go vet -tags $(tags) ./services/...
 	$(check) ./gen/internal/... ./services/... ./services/toolkit/...
+	$(check) -tags $(tags) ./services/...
 	$(buf) lint
 	$(buf) format proto --diff --exit-code
 
