@@ -30,6 +30,11 @@ const (
 	localTokenFile = "local.token"
 )
 
+// asOwner is what commands start in the process that keep something of the owner:
+// the orchestrator alone knows the owner, so that a server on the data folder has
+// the same tasks and files later. What it calls is started with it.
+const asOwner = suite.TargetOrchestrator
+
 // peerFlags say which server a command talks to.
 type peerFlags struct {
 	settings

@@ -16,7 +16,6 @@ import (
 	"google.golang.org/grpc/metadata"
 
 	taskmanagerv1 "github.com/nanoclaw/nanoclaw/gen/go/nanoclaw/taskmanager/v1"
-	"github.com/nanoclaw/nanoclaw/services/internal/suite"
 )
 
 // crawlFlags are what crawl can be told.
@@ -96,7 +95,7 @@ func (c *cli) crawl(cmd *cobra.Command, f *crawlFlags, addresses []string) (err 
 		return err
 	}
 	defer out.discard()
-	to, err := c.connectUntil(ctx, cmd, &f.peerFlags, signals, suite.TargetTaskManager)
+	to, err := c.connectUntil(ctx, cmd, &f.peerFlags, signals, asOwner)
 	if err != nil {
 		return err
 	}

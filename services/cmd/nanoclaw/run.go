@@ -15,7 +15,6 @@ import (
 	"github.com/spf13/cobra"
 
 	sandboxv1 "github.com/nanoclaw/nanoclaw/gen/go/nanoclaw/sandbox/v1"
-	"github.com/nanoclaw/nanoclaw/services/internal/suite"
 )
 
 // Reasons of the sandbox for a program that nothing here can run.
@@ -146,7 +145,7 @@ func (f *runFlags) limit(req *sandboxv1.ExecuteRequest) error {
 
 // execution runs the program and passes on what it writes.
 func (c *cli) execution(cmd *cobra.Command, f *runFlags, req *sandboxv1.ExecuteRequest) error {
-	return c.call(cmd, &f.peerFlags, []string{suite.TargetSandbox}, func(ctx context.Context, to *peer) error {
+	return c.call(cmd, &f.peerFlags, []string{asOwner}, func(ctx context.Context, to *peer) error {
 		stream, err := sandboxv1.NewSandboxServiceClient(to).Execute(ctx, req)
 		if err != nil {
 			return err
@@ -165,7 +164,7 @@ func (c *cli) execution(cmd *cobra.Command, f *runFlags, req *sandboxv1.ExecuteR
 				}
 			}
 			if result := message.GetResult(); result != nil {
-				return c.executed(req, result, f.asJSON)
+				return c.executed(result, f.asJSON)
 			}
 		}
 	})
@@ -185,13 +184,13 @@ func (c *cli) pass(message *sandboxv1.ExecuteResponse) error {
 }
 
 // executed says how the program ended and gives its exit code.
-func (c *cli) executed(req *sandboxv1.ExecuteRequest, r *sandboxv1.ExecutionResult, asJSON bool) error {
+func (c *cli) executed(r *sandboxv1.ExecutionResult, asJSON bool) error {
 	if asJSON {
 		if err := c.printJSON(r); err != nil {
 			return err
 		}
 	} else {
-		c.artifacts(req.GetWorkspaceId(), r)
+		c.artifacts(r)
 		switch r.GetStatus() {
 		case "ok", "nonzero_exit":
 		default:
@@ -212,16 +211,13 @@ func (c *cli) executed(req *sandboxv1.ExecuteRequest, r *sandboxv1.ExecutionResu
 	return &exitError{code: exitFailure}
 }
 
-// artifacts lists the files that the program made.
-func (c *cli) artifacts(workspace string, r *sandboxv1.ExecutionResult) {
+// artifacts lists the files that the program made in its workspace.
+func (c *cli) artifacts(r *sandboxv1.ExecutionResult) {
 	for _, a := range r.GetArtifacts() {
 		c.note("made %s (%s, %s)", a.GetPath(), a.GetMimeType(), byteWords(a.GetSizeBytes()))
 	}
 	if r.GetArtifactsTruncated() {
 		c.note("made more files than are listed")
-	}
-	if workspace == "" && len(r.GetArtifacts()) > 0 {
-		c.note("these files are gone with the sandbox: keep the next ones with --workspace NAME")
 	}
 }
 

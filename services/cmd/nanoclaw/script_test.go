@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"flag"
 	"fmt"
@@ -8,13 +9,16 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/nanoclaw/nanoclaw/services/internal/modelserver"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/addrtest"
+	"github.com/nanoclaw/nanoclaw/services/sandbox"
 )
 
 // TestScripts plays the stories of testdata/script. Each has a folder of its
@@ -31,12 +35,16 @@ func TestScripts(t *testing.T) {
 			"interrupt":   interrupt,
 			"flaky-proxy": flakyProxy,
 			"keep":        keep,
+			"addresses":   writeAddresses,
 		},
 		Condition: func(name string) (bool, error) {
-			if name != "root" {
-				return false, fmt.Errorf("no condition %q", name)
+			switch name {
+			case "root":
+				return os.Getuid() == 0, nil
+			case "sandbox":
+				return hasSandbox()
 			}
-			return os.Getuid() == 0, nil
+			return false, fmt.Errorf("no condition %q", name)
 		},
 	})
 }
@@ -88,3 +96,20 @@ func setUp(env *testscript.Env) error {
 func keep(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Setenv(args[0], strings.TrimSpace(ts.ReadFile("stdout")))
 }
+
+// writeAddresses is "addresses N FILE": a file with N addresses of the site.
+func writeAddresses(ts *testscript.TestScript, _ bool, args []string) {
+	n, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	var list strings.Builder
+	for i := range n {
+		fmt.Fprintf(&list, "%s/piers/%d\n", ts.Getenv("SITE"), i+1)
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(list.String()), 0o600))
+}
+
+// hasSandbox says whether this machine runs programs of Python.
+var hasSandbox = sync.OnceValues(func() (bool, error) {
+	found, err := sandbox.Probe(context.Background(), sandbox.DefaultConfig(), true)
+	return found.GetAvailable() && found.GetLanguages()["python"] != "", err
+})

@@ -6,8 +6,8 @@ import (
 	"net/http"
 )
 
-// siteHandler is a small web: pages, and the results page of a search engine in
-// the form of Bing's.
+// siteHandler is a small web: pages, one of which never comes (/fog), and the
+// results page of a search engine in the form of Bing's.
 func siteHandler() http.Handler {
 	mux := http.NewServeMux()
 	page := func(path, body string) {
@@ -23,6 +23,13 @@ func siteHandler() http.Handler {
 <p>High water in the harbour is at noon today, and the ferry leaves half an hour later.</p>
 <p>Low water follows in the evening, when the sandbank can be walked on.</p>
 <img src="/tides.png" alt="Curve of the tides"> <a href="/ferry">The ferry</a></article></body></html>`)
+	page("/ferry", `<!doctype html><html lang="en"><head><title>The ferry</title></head><body>
+<article><h1>The ferry</h1><p>The ferry crosses the harbour at half past twelve.</p></article></body></html>`)
+	mux.HandleFunc("GET /piers/{number}", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		_, _ = fmt.Fprintf(w, `<!doctype html><html lang="en"><head><title>Pier %[1]s</title></head><body><p>Pier %[1]s has room for four boats.</p></body></html>`, r.PathValue("number"))
+	})
+	mux.HandleFunc("GET /fog", func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
 	mux.HandleFunc("GET /search", func(w http.ResponseWriter, r *http.Request) {
 		query := html.EscapeString(r.URL.Query().Get("q"))
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")

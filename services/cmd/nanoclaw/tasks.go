@@ -11,7 +11,6 @@ import (
 
 	taskmanagerv1 "github.com/nanoclaw/nanoclaw/gen/go/nanoclaw/taskmanager/v1"
 	"github.com/nanoclaw/nanoclaw/services/cmd/nanoclaw/internal/terminal"
-	"github.com/nanoclaw/nanoclaw/services/internal/suite"
 )
 
 func (c *cli) tasksCommand() *cobra.Command {
@@ -21,7 +20,7 @@ func (c *cli) tasksCommand() *cobra.Command {
 
 // taskService is call for the service that keeps crawl tasks.
 func (c *cli) taskService(cmd *cobra.Command, p *peerFlags, do func(context.Context, taskmanagerv1.CrawlTaskServiceClient) error) error {
-	return c.call(cmd, p, []string{suite.TargetTaskManager}, func(ctx context.Context, to *peer) error {
+	return c.call(cmd, p, []string{asOwner}, func(ctx context.Context, to *peer) error {
 		return do(ctx, taskmanagerv1.NewCrawlTaskServiceClient(to))
 	})
 }
