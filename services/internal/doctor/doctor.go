@@ -11,6 +11,7 @@ package doctor
 import (
 	"context"
 	"fmt"
+	"net"
 	"strings"
 	"sync"
 	"time"
@@ -65,6 +66,7 @@ type Options struct {
 type examination struct {
 	cfg    suite.Config
 	clocks clocks
+	lookup func(ctx context.Context, host string) ([]string, error)
 }
 
 // check is one thing to look at.
@@ -76,7 +78,7 @@ type check struct {
 // Examine makes every check, side by side, and gives the findings in a fixed
 // order. It takes the time of the slowest check, at most some ten seconds.
 func Examine(ctx context.Context, o Options) []Finding {
-	x := &examination{cfg: o.Config}
+	x := &examination{cfg: o.Config, lookup: net.DefaultResolver.LookupHost}
 	findings := configuration(o)
 	if o.ConfigErr == nil {
 		findings = append(findings, run(ctx, x.checks())...)

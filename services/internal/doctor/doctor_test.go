@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"io/fs"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -108,6 +109,21 @@ func TestAMachineWithoutAnythingIsHealthy(t *testing.T) {
 	if _, err := os.Stat(cfg.DataDir); err == nil {
 		t.Error("the data folder was made")
 	}
+}
+
+func TestAMachineWithoutANetworkIsHealthy(t *testing.T) {
+	cfg := quiet(t)
+	cfg.Search.Bing.BaseURL, cfg.Search.DuckDuckGo.BaseURL = "", ""
+	x := &examination{cfg: cfg, lookup: func(_ context.Context, host string) ([]string, error) {
+		return nil, &net.DNSError{Err: "no such host", Name: host, IsNotFound: true}
+	}}
+	got := run(t.Context(), []check{{"search", x.search}})
+	shows(t, find(t, got, "search bing"), Warning, "www.bing.com does not resolve", "searching the web needs the network", "name server")
+	if !Healthy(got) {
+		t.Errorf("failures: %+v", got)
+	}
+	x.cfg.Search.Bing.BaseURL = "http://search.example"
+	shows(t, find(t, run(t.Context(), []check{{"search", x.search}}), "search bing"), Failed, "search.example does not resolve", "search.bing.base_url")
 }
 
 func TestEachModelEndpointIsExplained(t *testing.T) {

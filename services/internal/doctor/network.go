@@ -23,9 +23,17 @@ import (
 // askTime is how long whoever has a port of ours may take to say who it is.
 const askTime = 2 * time.Second
 
-// search looks the engines up that a search asks; nothing is asked of them.
+// search looks the engines up that a search asks; nothing is asked of them. An
+// engine of the web that is not found is a machine without a network, on which
+// everything but searching works; one that somebody named is a mistake.
 func (x *examination) search(ctx context.Context) []Finding {
 	engines, err := x.cfg.Search.Engines()
+	if err != nil {
+		return failed("correct search.adapter", "%s", said(err))
+	}
+	web := x.cfg.Search
+	web.Bing.BaseURL, web.DuckDuckGo.BaseURL, web.DuckDuckGoLite.BaseURL = "", "", ""
+	usual, err := web.Engines()
 	if err != nil {
 		return failed("correct search.adapter", "%s", said(err))
 	}
@@ -36,10 +44,14 @@ func (x *examination) search(ctx context.Context) []Finding {
 		if u, err := url.Parse(e.URL); err == nil {
 			host = u.Hostname()
 		}
-		if _, err := net.DefaultResolver.LookupHost(ctx, host); err != nil {
+		if _, err := x.lookup(ctx, host); err != nil {
 			f.Level, f.Message = Failed, fmt.Sprintf("%s does not resolve: %v", host, err)
 			f.Fix = fmt.Sprintf("see that this machine reaches the internet and its name server, or set search.%s.base_url", e.Engine)
-			if i > 0 { // asked only when those before it cannot answer
+			switch {
+			case e == usual[i]:
+				f.Level = Warning
+				f.Message += "; searching the web needs the network, everything else works without"
+			case i > 0: // asked only when those before it cannot answer
 				f.Level = Warning
 			}
 		} else {
