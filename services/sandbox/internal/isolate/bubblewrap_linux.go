@@ -25,6 +25,8 @@ type bubblewrap struct {
 	cfg      Config
 	required map[string]bool // names of checks
 	path     string          // of the program; empty: there is none
+	image    []byte          // the program itself, where it is run from a copy
+	name     string          // that it runs under
 	view     []string
 	proc     []string
 	cgroups  *cgroups
@@ -60,8 +62,10 @@ func NewBubblewrap(cfg Config) (Driver, error) {
 		name = "bwrap"
 	}
 	if path, err := exec.LookPath(name); err == nil {
-		b.path = path
+		b.path, b.image = path, imageOf(path)
 	}
+	sweepProcesses()
+	b.name = processName()
 	b.view = hostView()
 	b.proc = procView()
 	mountinfo, _ := os.ReadFile("/proc/self/mountinfo")

@@ -138,10 +138,18 @@ func (r *run) launch() error {
 		return err
 	}
 
+	program, image, fail := r.driver.executable()
+	if fail != nil {
+		return fail
+	}
+	if image != nil {
+		defer func() { _ = image.Close() }()
+	}
+
 	// What this process was given itself is not for programs in a sandbox.
 	_ = unix.CloseRange(3, math.MaxInt32, unix.CLOSE_RANGE_CLOEXEC)
 	argv := append([]string{"--args", fmt.Sprint(d.args), "--"}, r.spec.Argv...)
-	r.cmd = exec.Command(r.driver.path, argv...)
+	r.cmd = &exec.Cmd{Path: program, Args: append([]string{r.driver.name}, argv...)}
 	r.cmd.Stdin, r.cmd.Stdout, r.cmd.Stderr = std[0], std[1], std[2]
 	r.cmd.ExtraFiles = p.files
 	r.cmd.Env = []string{"PATH=/usr/local/bin:/usr/bin:/bin"} // is seen in the sandbox as that of process 1

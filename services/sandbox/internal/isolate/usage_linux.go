@@ -25,7 +25,7 @@ func usage(dir string) used {
 	if dir == "" {
 		return u.used
 	}
-	if f, err := os.Open(dir); err == nil {
+	if f := openFolder(unix.AT_FDCWD, dir); f != nil {
 		u.count(f, 0)
 	}
 	return u.used

@@ -1,0 +1,163 @@
+package isolate
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// endless is the context of a program that nobody cancels.
+var endless = context.Background()
+
+// asPlainUser tells the test binary that it was started as another user, for
+// the tests that need one.
+const asPlainUser = "NANOCLAW_TEST_PLAIN_USER"
+
+func allAttacks() []attack {
+	return slices.Concat(processAttacks, memoryAttacks, fileAttacks, kernelAttacks, networkAttacks, outputAttacks)
+}
+
+// chosen are all attacks when NANOCLAW_TEST_FULL asks for them, else n, of each
+// group some.
+func chosen(t *testing.T, n int) []attack {
+	all := allAttacks()
+	if os.Getenv("NANOCLAW_TEST_FULL") == "1" {
+		return all
+	}
+	seed := uint64(time.Now().UnixNano() % 1_000_000)
+	if s := os.Getenv("NANOCLAW_TEST_SEED"); s != "" {
+		var err error
+		if seed, err = strconv.ParseUint(s, 10, 64); err != nil {
+			t.Fatalf("NANOCLAW_TEST_SEED: %v", err)
+		}
+	}
+	t.Logf("%d of %d attacks; repeat with NANOCLAW_TEST_SEED=%d, or all with NANOCLAW_TEST_FULL=1", n, len(all), seed)
+	rand.New(rand.NewPCG(seed, 0x6e616e6f)).Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+	// A round through the groups takes one of each.
+	byGroup := map[string]int{}
+	slices.SortStableFunc(all, func(a, b attack) int { return strings.Compare(a.group, b.group) })
+	rank := make(map[string]int, len(all))
+	for _, a := range all {
+		rank[a.name] = byGroup[a.group]
+		byGroup[a.group]++
+	}
+	slices.SortStableFunc(all, func(a, b attack) int { return rank[a.name] - rank[b.name] })
+	return all[:min(n, len(all))]
+}
+
+func TestAttacksAreHeldByTheSandbox(t *testing.T) {
+	n := 30
+	if os.Getenv(asPlainUser) != "" {
+		n = 18
+	}
+	w := newAttackWorld(t)
+	t.Logf("user %d, %v", os.Geteuid(), w.driver.enforcement())
+	for _, a := range chosen(t, n) {
+		t.Run(a.group+"/"+a.name, func(t *testing.T) { w.try(t, a) })
+	}
+}
+
+func TestAttacksAreHeldByTheSandboxOfAPlainUser(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("this is a plain user already")
+	}
+	out, err := plainUser(t, "^(TestAttacksAreHeldByTheSandbox|TestLife)$").CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "--- PASS: TestAttacksAreHeldByTheSandbox") {
+		t.Errorf("as user %d: %v\n%s", nobody, err, out)
+	}
+}
+
+// nobody is the number of that user.
+const nobody = 65534
+
+// plainUser starts the test binary again, as nobody.
+func plainUser(t *testing.T, run string) *exec.Cmd {
+	t.Helper()
+	dir := t.TempDir()
+	for d := dir; len(d) > len(os.TempDir()); d = filepath.Dir(d) {
+		if err := os.Chmod(d, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	binary := filepath.Join(dir, "isolate.test")
+	copyFile(t, "/proc/self/exe", binary)
+	temp := filepath.Join(dir, "temp")
+	if err := os.Mkdir(temp, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chown(temp, nobody, nobody); err != nil {
+		t.Fatal(err)
+	}
+	c := exec.CommandContext(t.Context(), binary, "-test.v", "-test.run", run, "-test.timeout", "10m")
+	c.Dir = "/"
+	c.Env = append(os.Environ(), asPlainUser+"=1", "TMPDIR="+temp, "HOME="+temp)
+	c.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}, Pdeathsig: syscall.SIGKILL}
+	return c
+}
+
+func copyFile(t *testing.T, from, to string) {
+	t.Helper()
+	in, err := os.Open(from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = in.Close() }()
+	out, err := os.OpenFile(to, os.O_CREATE|os.O_WRONLY, 0o755)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.Copy(out, in); err != nil {
+		t.Fatal(err)
+	}
+	if err := out.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// victim starts the test binary as a process that runs a program, and waits
+// until a word came from it: "made" as soon as the sandbox is, another from the
+// program.
+func victim(t *testing.T, mark, script, word string) *exec.Cmd {
+	t.Helper()
+	c := exec.CommandContext(t.Context(), "/proc/self/exe")
+	c.Env = append(os.Environ(), asVictim+"=1")
+	c.Stdin = strings.NewReader(mark + "\n" + script + "\n")
+	out, err := c.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for lines := bufio.NewScanner(out); lines.Scan(); {
+		if lines.Text() == word {
+			return c
+		}
+	}
+	t.Fatalf("the victim did not say %q", word)
+	return nil
+}
+
+// gone waits until no process has a word in its command line.
+func gone(t *testing.T, word string) {
+	t.Helper()
+	var left []string
+	for deadline := time.Now().Add(attackTime); time.Now().Before(deadline); {
+		if left = processesWith(word); len(left) == 0 {
+			return
+		}
+		time.Sleep(time.Millisecond)
+	}
+	t.Errorf("processes are left: %s", fmt.Sprint(left))
+}
