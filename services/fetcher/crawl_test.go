@@ -173,18 +173,20 @@ func TestPagesThatCannotBeCrawledSayWhy(t *testing.T) {
 		"/pdf": "failed UNSUPPORTED_CONTENT_TYPE false", "/reset": "failed CONNECT_FAILED true", "/loop": "failed BAD_REDIRECT false",
 		"/to-secret": "skipped ROBOTS_DISALLOWED false", "/inside": "failed PRIVATE_ADDRESS false", "/busy": "blocked RATE_LIMITED true",
 	}
-	l := c.manager.Offer(crawltest.Batch("1", site.URL, crawltest.Grant(2, 0), slices.Sorted(maps.Keys(want))...))
-	<-l.Finished
+	leases := map[string]*crawltest.Lease{}
 	for path, words := range want {
+		l := c.manager.Offer(crawltest.Batch(path, site.URL, crawltest.Grant(2, 0), path))
+		<-l.Finished
+		leases[path] = l
 		p := l.Page(t, path)
 		if got := fmt.Sprintln(p.GetOutcome(), p.GetReason(), p.GetRetryable()); got != words+"\n" || p.GetMessage() == "" {
 			t.Errorf("%s: %s%s, want %s", path, got, p.GetMessage(), words)
 		}
 	}
-	if busy := l.Page(t, "/busy"); busy.GetRetryAfterMs() != 7000 || busy.GetMetadata().GetAttempts() != 1 {
+	if busy := leases["/busy"].Page(t, "/busy"); busy.GetRetryAfterMs() != 7000 || busy.GetMetadata().GetAttempts() != 1 {
 		t.Errorf("429: %v", busy)
 	}
-	if pdf := l.Page(t, "/pdf"); pdf.GetStatusCode() != 200 || pdf.GetMetadata().GetContentType() != "application/pdf" {
+	if pdf := leases["/pdf"].Page(t, "/pdf"); pdf.GetStatusCode() != 200 || pdf.GetMetadata().GetContentType() != "application/pdf" {
 		t.Errorf("PDF: %v", pdf)
 	}
 }

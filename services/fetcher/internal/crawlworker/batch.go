@@ -57,22 +57,24 @@ func (w *Worker) start(ctx context.Context, b *taskmanagerv1.CrawlBatch) (contex
 		))
 }
 
-// fetchAll asks for the addresses as the grant says. The channel is closed when
-// nobody asks any more, and has room for all: nobody has to read it.
+// fetchAll asks for the addresses as the grant says, until the host wants or
+// gives no more. The channel is closed when nobody asks any more, and has room
+// for all: nobody has to read it.
 func (w *Worker) fetchAll(ctx context.Context, b *taskmanagerv1.CrawlBatch) <-chan *taskmanagerv1.FetchedPage {
 	targets, grant := b.GetTargets(), b.GetGrant()
 	pages := make(chan *taskmanagerv1.FetchedPage, len(targets))
-	p := newPace(time.Duration(grant.GetGapMs()) * time.Millisecond)
+	h := newHost(ctx, time.Duration(grant.GetGapMs())*time.Millisecond)
 	var next atomic.Int64
 	var askers sync.WaitGroup
 	for range min(max(int(grant.GetParallel()), 1), len(targets)) {
 		askers.Go(func() {
 			for {
 				i := int(next.Add(1)) - 1
-				if i >= len(targets) || ctx.Err() != nil {
+				if i >= len(targets) || h.asking.Err() != nil {
 					return
 				}
-				if page := w.get(ctx, b, targets[i], p); page != nil {
+				if page := w.get(ctx, b, targets[i], h); page != nil {
+					h.came(page)
 					pages <- page
 				}
 			}
@@ -80,6 +82,7 @@ func (w *Worker) fetchAll(ctx context.Context, b *taskmanagerv1.CrawlBatch) <-ch
 	}
 	go func() {
 		askers.Wait()
+		h.leave(nil)
 		close(pages)
 	}()
 	return pages

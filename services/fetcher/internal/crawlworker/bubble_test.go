@@ -191,6 +191,63 @@ func TestRedirectsOnTheHostKeepTheGapAndAreNotTimedForIt(t *testing.T) {
 	})
 }
 
+func TestAHostThatAsksToBeLeftAloneIsAskedNoMore(t *testing.T) {
+	for _, tt := range []struct {
+		name     string
+		parallel int
+		gap      time.Duration
+		path     string // the answer to the third request
+		requests int
+		pages    int
+	}{
+		{"one at a time", 1, 0, "/busy", 3, 3},
+		{"others are under way", 3, 0, "/busy", 3, 3},
+		{"others wait for their turn", 3, time.Second, "/busy", 3, 3},
+		{"a redirect waits for its turn", 2, time.Second, "/redirect", 4, 3},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var log visits
+			bubble(t, 0, func(w http.ResponseWriter, r *http.Request) {
+				log.enter()
+				defer log.leave()
+				time.Sleep(50 * time.Millisecond)
+				switch r.URL.Path {
+				default:
+					time.Sleep(50 * time.Millisecond)
+				case "/redirect":
+					http.Redirect(w, r, "/never", http.StatusFound)
+				case "/busy":
+					w.Header().Set("Retry-After", "60")
+					w.WriteHeader(http.StatusTooManyRequests)
+				}
+			}, func(t *testing.T, m *crawltest.Manager, cfg *Config) {
+				halt := running(t, cfg)
+				all := append(append([]string{"/a", "/b"}, tt.path, "/busy2"), paths(20)...)
+				b := crawltest.Batch("1", "http://site", crawltest.Grant(tt.parallel, tt.gap), all...)
+				b.Targets[3].Url = "http://site/busy"
+				l := m.Offer(b)
+				<-l.Finished
+				halt()
+				if len(log.starts) != tt.requests || len(l.Pages()) != tt.pages {
+					t.Errorf("%d requests, %d pages; want %d, %d", len(log.starts), len(l.Pages()), tt.requests, tt.pages)
+				}
+			})
+		})
+	}
+}
+
+func TestAHostThatDoesNotAnswerIsGivenUpAfterFiveFailures(t *testing.T) {
+	bubble(t, time.Minute, page, func(t *testing.T, m *crawltest.Manager, cfg *Config) { // no connection in time
+		halt := running(t, cfg)
+		l := m.Offer(crawltest.Batch("1", "http://site", crawltest.Grant(1, 0), paths(20)...))
+		<-l.Finished
+		halt()
+		if n := len(l.Pages()); n != maxFailuresInARow {
+			t.Errorf("%d addresses were tried", n)
+		}
+	})
+}
+
 func TestARequestThatIsNeverWrittenGivesItsTurnOn(t *testing.T) {
 	bubble(t, time.Minute, page, func(t *testing.T, m *crawltest.Manager, cfg *Config) { // no connection in time
 		halt := running(t, cfg)

@@ -42,7 +42,6 @@ func quick() Times {
 type farm struct {
 	t       *testing.T
 	manager *crawltest.Manager
-	guard   *netguard.Guard
 	cfg     Config
 	log     *syncBuffer
 	stop    context.CancelFunc

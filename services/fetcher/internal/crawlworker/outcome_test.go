@@ -40,10 +40,6 @@ func TestAServerThatAsksToBeLeftAloneIsBlocked(t *testing.T) {
 		"/404":          {404, "", "fetched", 0},
 		"/200":          {200, "7", "fetched", 7 * time.Second},
 	}
-	var all []string
-	for path := range answers {
-		all = append(all, path)
-	}
 	site := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		a := answers[r.URL.Path]
 		if a.header == "date" {
@@ -57,9 +53,8 @@ func TestAServerThatAsksToBeLeftAloneIsBlocked(t *testing.T) {
 	})
 	f := newFarm(t, site)
 	f.start()
-	l := f.crawl(crawltest.Batch("1", site.URL, crawltest.Grant(2, 0), all...))
 	for path, want := range answers {
-		p := l.Page(t, path)
+		p := f.crawl(crawltest.Batch(path, site.URL, crawltest.Grant(2, 0), path)).Page(t, path)
 		if p.GetOutcome() != want.outcome || int(p.GetStatusCode()) != want.status || p.GetRetryable() != (want.outcome == "blocked") {
 			t.Errorf("%s: %v", path, p)
 		}

@@ -18,9 +18,9 @@ import (
 )
 
 // get asks for one address and says what became of it; nil when ctx ended, since
-// then nobody wants to know. A page that breaks its reader is a failed page.
-func (w *Worker) get(ctx context.Context, b *taskmanagerv1.CrawlBatch, t *taskmanagerv1.CrawlTarget, p *pace) (out *taskmanagerv1.FetchedPage) {
-	place := turn{pace: p}
+// then nobody wants to know, or when the host is left alone. A page that breaks its reader is a failed page.
+func (w *Worker) get(ctx context.Context, b *taskmanagerv1.CrawlBatch, t *taskmanagerv1.CrawlTarget, h *host) (out *taskmanagerv1.FetchedPage) {
+	place := turn{pace: h.pace}
 	defer place.done()
 	defer func() {
 		if r := recover(); r != nil {
@@ -29,15 +29,15 @@ func (w *Worker) get(ctx context.Context, b *taskmanagerv1.CrawlBatch, t *taskma
 			out = failed(t, ReasonInternal, "something went wrong on our side while this page was read", false)
 		}
 	}()
-	if !place.wait(ctx) {
+	if !place.wait(h.asking) {
 		return nil
 	}
 	page, err := w.Fetch(place.traced(ctx), Query{
 		URL: t.GetUrl(), Extract: b.GetExtractType(), MaxChars: int(b.GetMaxChars()),
-		Hop: func(ctx context.Context, next *url.URL) error { return w.hop(ctx, b.GetOrigin(), next, &place) },
+		Hop: func(ctx context.Context, next *url.URL) error { return w.hop(ctx, b.GetOrigin(), next, h, &place) },
 	})
 	place.done()
-	if ctx.Err() != nil {
+	if ctx.Err() != nil || errors.Is(err, errLeftAlone) {
 		return nil
 	}
 	out = w.outcome(t, page, err)
@@ -55,7 +55,7 @@ func (e *refusedHop) Error() string { return e.words }
 
 // hop decides about a redirect: the robots.txt of where it leads is asked, and
 // on the host of the batch its turn is waited for.
-func (w *Worker) hop(ctx context.Context, origin string, next *url.URL, place *turn) error {
+func (w *Worker) hop(ctx context.Context, origin string, next *url.URL, h *host, place *turn) error {
 	v, err := w.Robots.Check(ctx, next)
 	switch {
 	case err != nil:
@@ -66,8 +66,8 @@ func (w *Worker) hop(ctx context.Context, origin string, next *url.URL, place *t
 	default:
 		return &refusedHop{ReasonRobotsDisallowed, "it redirects to an address of " + next.Host + " that its robots.txt forbids"}
 	}
-	if sameHost(origin, next) && !place.wait(ctx) {
-		return context.Cause(ctx)
+	if sameHost(origin, next) && !place.wait(h.asking) {
+		return context.Cause(h.asking)
 	}
 	return nil
 }

