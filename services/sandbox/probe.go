@@ -13,14 +13,18 @@ import (
 // this machine, by trying it. It needs no data folder and leaves nothing behind.
 // singleUser is as in [Deps].
 func Probe(ctx context.Context, cfg Config, singleUser bool) (_ *sandboxv1.GetCapabilitiesResponse, err error) {
-	driver, err := isolate.NewBubblewrap(isolate.Config{
-		Require: cfg.Require, MemoryPoll: cfg.MemoryPoll || singleUser, Path: cfg.Bubblewrap,
-	})
+	driver, err := newDriver(cfg, singleUser)
 	if err != nil {
 		return nil, fmt.Errorf("sandbox: %w", err)
 	}
 	defer func() { err = errors.Join(err, driver.Close()) }()
 	return capabilities(driver.Probe(ctx)), nil
+}
+
+func newDriver(cfg Config, singleUser bool) (isolate.Driver, error) {
+	return isolate.NewBubblewrap(isolate.Config{
+		Require: cfg.Require, MemoryPoll: cfg.MemoryPoll || singleUser, Path: cfg.Bubblewrap,
+	})
 }
 
 // capabilities is what a driver found, on the wire.
