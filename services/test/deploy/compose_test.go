@@ -60,7 +60,7 @@ func project(t *testing.T, profiles ...string) *types.Project {
 func ours(p *types.Project) map[string]types.ServiceConfig {
 	out := map[string]types.ServiceConfig{}
 	for name, s := range p.Services {
-		if strings.HasPrefix(s.Image, "nanoclaw:") {
+		if image, _, _ := strings.Cut(s.Image, ":"); image == plainImage || image == codeImage {
 			out[name] = s
 		}
 	}
@@ -74,7 +74,7 @@ func TestComposeProfilesStartWhatTheySay(t *testing.T) {
 		want     []string
 	}{
 		{"single", []string{"nanoclaw"}},
-		{"split", []string{"orchestrator-1", "orchestrator-2", "search", "fetcher", "gateway"}},
+		{"split", []string{"orchestrator-1", "orchestrator-2", "search", "fetcher", "task-manager", "sandbox", "gateway"}},
 		{"single,collector", []string{"nanoclaw", "otel-collector"}},
 		{"single,metrics", []string{"nanoclaw", "prometheus", "grafana"}},
 	} {
@@ -151,7 +151,7 @@ func TestEveryServiceIsBounded(t *testing.T) {
 		if s.Restart != types.RestartPolicyUnlessStopped {
 			t.Errorf("%s: restart %q", name, s.Restart)
 		}
-		if !regexp.MustCompile(`:v?[0-9]|^nanoclaw:`).MatchString(s.Image) {
+		if !regexp.MustCompile(`:v?[0-9]|^nanoclaw(-sandbox)?:`).MatchString(s.Image) {
 			t.Errorf("%s: image %s has no version", name, s.Image)
 		}
 		for other, how := range s.DependsOn {
@@ -164,6 +164,10 @@ func TestEveryServiceIsBounded(t *testing.T) {
 			if v.Type == types.VolumeTypeVolume && v.Source == "" {
 				t.Errorf("%s: the volume at %s has no name", name, v.Target)
 			}
+			// A volume that is new belongs to whom the folder of the image does.
+			if _, our := ours(project(t, "*"))[name]; our && !slices.Contains(writable(t), v.Target) {
+				t.Errorf("%s cannot write to the volume at %s", name, v.Target)
+			}
 			if v.Type == types.VolumeTypeBind {
 				if _, err := os.Stat(v.Source); err != nil {
 					t.Errorf("%s: %v", name, err)
@@ -175,9 +179,21 @@ func TestEveryServiceIsBounded(t *testing.T) {
 
 func TestOurProcessesHaveNoRightsAndTimeToEnd(t *testing.T) {
 	for name, s := range ours(project(t, "*")) {
-		if !s.ReadOnly || !slices.Equal(s.CapDrop, []string{"ALL"}) || !slices.Contains(s.SecurityOpt, "no-new-privileges:true") || s.Privileged || s.User != "" {
+		if !s.ReadOnly || !slices.Equal(s.CapDrop, []string{"ALL"}) || len(s.CapAdd) > 0 || s.Privileged || s.User != "" {
 			t.Errorf("%s may do more than it must", name)
 		}
+		image, target, security := plainImage, "nanoclaw", []string{"no-new-privileges:true"}
+		if runsCode(s.Command) {
+			image, target = codeImage, "sandbox"
+			security = append(security, "seccomp=../seccomp/sandbox.json", "systempaths=unconfined", "apparmor=unconfined")
+		}
+		if !slices.Equal(s.SecurityOpt, security) {
+			t.Errorf("%s: security_opt %v, want %v", name, s.SecurityOpt, security)
+		}
+		if s.Image != image+":dev" || s.Build == nil || s.Build.Target != target {
+			t.Errorf("%s runs %s, built from the stage %+v", name, s.Image, s.Build)
+		}
+		checkMemory(t, name, int64(s.MemLimit), settings(s))
 		if s.StopGracePeriod == nil || time.Duration(*s.StopGracePeriod) <= drainTime(t) {
 			t.Errorf("%s: stop_grace_period is not over %s", name, drainTime(t))
 		}
@@ -190,6 +206,15 @@ func TestOurProcessesHaveNoRightsAndTimeToEnd(t *testing.T) {
 	}
 }
 
+// settings are the environment of a service.
+func settings(s types.ServiceConfig) map[string]string {
+	env := map[string]string{}
+	for key, value := range s.Environment {
+		env[key] = *value
+	}
+	return env
+}
+
 // names are by what a service can be reached.
 func names(p *types.Project) map[string][]string {
 	out := map[string][]string{}
@@ -198,12 +223,19 @@ func names(p *types.Project) map[string][]string {
 		for _, network := range s.Networks {
 			if network != nil {
 				for _, alias := range network.Aliases {
-					out[alias] = append(out[alias], name)
+					if !slices.Contains(out[alias], name) {
+						out[alias] = append(out[alias], name)
+					}
 				}
 			}
 		}
 	}
 	return out
+}
+
+// meet tells whether two services are on one network.
+func meet(a, b types.ServiceConfig) bool {
+	return slices.ContainsFunc(slices.Collect(maps.Keys(a.Networks)), func(name string) bool { _, ok := b.Networks[name]; return ok })
 }
 
 func TestAddressesLeadToServices(t *testing.T) {
@@ -228,6 +260,18 @@ func TestAddressesLeadToServices(t *testing.T) {
 				host, port := hostPort(t, *value)
 				if known[host] == nil || port != want {
 					t.Errorf("%s, %s: %s=%s leads to no service at port %s", profile, name, key, *value, want)
+				}
+				service, callable := strings.CutPrefix(key, "NANOCLAW_SERVICES_")
+				if callable && host != strings.ReplaceAll(strings.ToLower(service), "_", "-") {
+					t.Errorf("%s: %s is %s", name, key, *value)
+				}
+				if callable && !slices.Contains(callees[s.Command[1]], host) {
+					continue
+				}
+				for _, other := range known[host] {
+					if !meet(s, p.Services[other]) {
+						t.Errorf("%s and %s share no network", name, other)
+					}
 				}
 				if key == "NANOCLAW_GRPC_ADVERTISE" && host != name {
 					t.Errorf("%s says that it is reached at %s", name, host)
@@ -256,8 +300,12 @@ func TestTheSplitProcessesShareTheIdentityKey(t *testing.T) {
 	if a, b := one.Volumes[0], two.Volumes[0]; a.Source == b.Source || a.Target != "/var/lib/nanoclaw" || b.Target != a.Target {
 		t.Errorf("the data folders are %s and %s", a.Source, b.Source)
 	}
-	if a, b := one.Volumes[1], two.Volumes[1]; a.Source != b.Source || *one.Environment["NANOCLAW_BLOBS_URL"] != a.Target || b.Target != a.Target {
-		t.Errorf("stored results are not shared: %s and %s", a, b)
+	for _, name := range []string{"orchestrator-1", "orchestrator-2", "task-manager", "fetcher"} {
+		s := p.Services[name]
+		at := slices.IndexFunc(s.Volumes, func(v types.ServiceVolumeConfig) bool { return v.Source == "blobs" })
+		if at < 0 || settings(s)["NANOCLAW_BLOBS_URL"] != s.Volumes[at].Target {
+			t.Errorf("%s: stored results and crawled pages are not shared: %v", name, s.Volumes)
+		}
 	}
 }
 
@@ -267,9 +315,7 @@ func TestComposeStartsWithAConfigurationThatHolds(t *testing.T) {
 		for name, s := range ours(project(t, profile)) {
 			t.Run(name, func(t *testing.T) {
 				env := maps.Clone(image)
-				for key, value := range s.Environment {
-					env[key] = *value
-				}
+				maps.Copy(env, settings(s))
 				checkConfig(t, env, map[string]string{"/etc/nanoclaw/config.yml": read(t, composeDir+"/config.yml")})
 			})
 		}

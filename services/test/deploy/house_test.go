@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -18,7 +19,27 @@ import (
 const root = "../../.."
 
 // targets are what a process can be told to serve.
-var targets = []string{"orchestrator", "search", "fetcher", "gateway"}
+var targets = []string{"orchestrator", "search", "fetcher", "task-manager", "sandbox", "gateway"}
+
+// callees are whom each target calls. All ask the orchestrator whose a token is.
+var callees = map[string][]string{
+	"gateway":      {"orchestrator", "search", "fetcher", "task-manager", "sandbox"},
+	"orchestrator": {"orchestrator", "search", "fetcher", "task-manager", "sandbox"},
+	"search":       {"orchestrator"},
+	"fetcher":      {"orchestrator", "task-manager"},
+	"task-manager": {"orchestrator", "fetcher"},
+	"sandbox":      {"orchestrator"},
+}
+
+// The images: one for whoever runs code, one for the others.
+const (
+	plainImage = "nanoclaw"
+	codeImage  = "nanoclaw-sandbox"
+)
+
+// runsCode tells whether the process of a command line runs programs: the target
+// sandbox, and all targets in one process.
+func runsCode(args []string) bool { return len(args) == 1 || slices.Contains(args[1:], "sandbox") }
 
 // Ports of a process in a container.
 const (
@@ -108,6 +129,47 @@ func checkTargets(t *testing.T, args []string) {
 			t.Errorf("%q serves what does not exist: %s", args, target)
 		}
 	}
+}
+
+// checkMemory says whether the memory of a container is enough for the process
+// and for the programs that it runs at a time.
+func checkMemory(t *testing.T, name string, limit int64, env map[string]string) {
+	t.Helper()
+	const mib = 1 << 20
+	own, err := strconv.ParseInt(strings.TrimSuffix(env["GOMEMLIMIT"], "MiB"), 10, 64)
+	if err != nil {
+		t.Errorf("%s: GOMEMLIMIT %q: %v", name, env["GOMEMLIMIT"], err)
+	}
+	need := own * mib
+	if programs := env["NANOCLAW_SANDBOX_PARALLEL"]; programs != "" {
+		n, err := strconv.ParseInt(programs, 10, 64)
+		if err != nil {
+			t.Errorf("%s: NANOCLAW_SANDBOX_PARALLEL: %v", name, err)
+		}
+		need += n * programMemory(t) * mib
+	}
+	if limit <= need {
+		t.Errorf("%s may use %d MiB; the process and its programs want over %d", name, limit/mib, need/mib)
+	}
+}
+
+// programMemory is what one program may use by the default of sandbox.limits, in
+// MiB: its memory, and files in memory in /tmp and /dev/shm.
+func programMemory(t *testing.T) int64 {
+	t.Helper()
+	total := int64(0)
+	for key, times := range map[string]int64{"memory_mib": 1, "tmp_mib": 2} {
+		m := regexp.MustCompile(`(?m)^    ` + key + `: (\d+)$`).FindStringSubmatch(read(t, "deploy/config.example.yml"))
+		if m == nil {
+			t.Fatalf("config.example.yml does not say sandbox.limits.%s any more", key)
+		}
+		n, err := strconv.ParseInt(m[1], 10, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		total += n * times
+	}
+	return total
 }
 
 // drainTime is how long a process that was asked to end may take.

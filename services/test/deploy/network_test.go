@@ -80,8 +80,8 @@ func TestNothingIsOpenThatNoPolicyNames(t *testing.T) {
 		}
 		for name, p := range c.policies {
 			whom := c.selected(t, &p.Spec.PodSelector)
-			// The base names backends and Redis, which the single process has not.
-			if len(whom) == 0 && name != "backends" && name != "redis" {
+			// The base names backends that the single process has not.
+			if len(whom) == 0 && !slices.Contains([]string{"mysql", "bucket", "redis"}, name) {
 				t.Errorf("policy %s is for nobody", name)
 			}
 			for _, rule := range p.Spec.Ingress {
@@ -121,11 +121,14 @@ func TestWhoReachesWhat(t *testing.T) {
 		{"single", "nanoclaw", metadata, 80, false},
 		{"split", "fetcher", web, 80, true},
 		{"split", "fetcher", web, 8080, true},
-		{"split", "fetcher", inside, 443, false},
+		{"split", "fetcher", inside, 443, true}, // S3, which may be there
+		{"split", "fetcher", inside, 80, false},
+		{"split", "fetcher", inside, 8080, false},
 		{"split", "fetcher", inside, 3306, false},
 		{"split", "fetcher", inside, 6379, false},
 		{"split", "fetcher", metadata, 80, false},
-		{"split", "fetcher", "fd00::1", 443, false},
+		{"split", "fetcher", metadata, 443, false},
+		{"split", "fetcher", "fd00::1", 80, false},
 		{"split", "search", web, 443, true},
 		{"split", "search", inside, 443, false},
 		{"split", "search", inside, 6379, true},
@@ -134,6 +137,20 @@ func TestWhoReachesWhat(t *testing.T) {
 		{"split", "orchestrator", inside, 6379, false},
 		{"split", "orchestrator", inside, 8080, false},
 		{"split", "orchestrator", metadata, 80, false},
+		{"split", "task-manager", inside, 3306, true},
+		{"split", "task-manager", inside, 9000, true},
+		{"split", "task-manager", inside, 6379, false},
+		{"split", "task-manager", web, 443, true}, // S3 of a cloud
+		{"split", "task-manager", web, 80, false},
+		{"split", "task-manager", metadata, 443, false},
+		{"split", "sandbox", web, 443, false},
+		{"split", "sandbox", web, 80, false},
+		{"split", "sandbox", web6, 443, false},
+		{"split", "sandbox", inside, 443, false},
+		{"split", "sandbox", inside, 3306, false},
+		{"split", "sandbox", inside, 6379, false},
+		{"split", "sandbox", inside, 9000, false},
+		{"split", "sandbox", metadata, 80, false},
 		{"split", "gateway", web, 443, false},
 		{"split", "gateway", inside, 3306, false},
 		{"split", "gateway", inside, 443, false},
@@ -146,13 +163,20 @@ func TestWhoReachesWhat(t *testing.T) {
 
 func TestServicesReachEachOther(t *testing.T) {
 	c := render(t, "split")
-	for _, pair := range [][2]string{
-		{"gateway", "orchestrator"}, {"gateway", "search"}, {"gateway", "fetcher"},
-		{"orchestrator", "search"}, {"orchestrator", "fetcher"}, {"orchestrator", "orchestrator"},
-		{"search", "orchestrator"}, {"fetcher", "orchestrator"}, // to learn whose token it is
-	} {
-		if !c.calls(t, pair[0], pair[1], "grpc") {
-			t.Errorf("%s cannot call %s", pair[0], pair[1])
+	for from, list := range callees {
+		for _, to := range list {
+			if !c.calls(t, from, to, "grpc") {
+				t.Errorf("%s cannot call %s", from, to)
+			}
+		}
+	}
+}
+
+func TestFromWhereCodeRunsOnlyTheOrchestratorIsCalled(t *testing.T) {
+	c := render(t, "split")
+	for _, to := range targets {
+		if got := c.calls(t, "sandbox", to, "grpc") || c.calls(t, "sandbox", to, "http"); got != (to == "orchestrator") {
+			t.Errorf("the sandbox calls %s: %t", to, got)
 		}
 	}
 }
@@ -179,7 +203,10 @@ func TestClientsReachWhatTheyMay(t *testing.T) {
 		}
 		want := map[string][]string{"nanoclaw": {"http", "grpc"}}
 		if overlay == "split" {
-			want = map[string][]string{"orchestrator": {"grpc"}, "search": {"grpc"}, "fetcher": {"grpc"}, "gateway": {"http"}}
+			want = map[string][]string{
+				"orchestrator": {"grpc"}, "search": {"grpc"}, "fetcher": {"grpc"}, "task-manager": {"grpc"}, "sandbox": {"grpc"},
+				"gateway": {"http"},
+			}
 		}
 		for _, w := range overlays[overlay] {
 			if !slices.Equal(open[w], want[w]) {

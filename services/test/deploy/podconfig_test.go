@@ -126,14 +126,14 @@ func TestPodsFindEachOther(t *testing.T) {
 			}
 			for service, address := range cfg.Services {
 				host, port := hostPort(t, address)
-				if host != service || port != grpcPort || c.services[host].Name == "" || !strings.HasPrefix(address, "dns:///") {
+				if host != strings.ReplaceAll(service, "_", "-") || port != grpcPort || c.services[host].Name == "" || !strings.HasPrefix(address, "dns:///") {
 					t.Errorf("%s finds %s at %s", name, service, address)
 				}
 			}
 			if overlay == "single" {
 				continue
 			}
-			if len(cfg.Services) != 3 {
+			if len(cfg.Services) != len(targets)-1 {
 				t.Errorf("%s knows %v", name, cfg.Services)
 			}
 			if _, ok := mounted[cfg.Auth.SigningKeyFile]; !ok {
@@ -144,5 +144,19 @@ func TestPodsFindEachOther(t *testing.T) {
 	orchestrator := render(t, "split").workloads["orchestrator"]
 	if got := environment(t, nil, orchestrator)["NANOCLAW_GRPC_ADVERTISE"]; got != "10.1.2.3:"+grpcPort {
 		t.Errorf("a replica says that it is reached at %q", got)
+	}
+}
+
+func TestWhoWritesCrawledPagesAndWhoReadsThemShareABucket(t *testing.T) {
+	c := render(t, "split")
+	shared := environment(t, c, c.workloads["orchestrator"])["NANOCLAW_BLOBS_URL"]
+	for name, w := range c.workloads {
+		url := environment(t, c, w)["NANOCLAW_BLOBS_URL"]
+		if uses := slices.Contains([]string{"orchestrator", "fetcher", "task-manager"}, name); (url == shared && url != "") != uses {
+			t.Errorf("%s keeps its blobs at %q", name, url)
+		}
+		if reaches := w.pod.Labels["nanoclaw/bucket"] == "yes"; reaches != (url != "") {
+			t.Errorf("%s reaches the bucket: %t", name, reaches)
+		}
 	}
 }

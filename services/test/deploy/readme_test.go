@@ -52,3 +52,19 @@ func TestTheReadmeNamesWhatIsThere(t *testing.T) {
 		}
 	}
 }
+
+func TestTheReadmeTellsWhatCodeNeeds(t *testing.T) {
+	text := read(t, "deploy/README.md")
+	profile := *render(t, "split").workloads["sandbox"].container().SecurityContext.SeccompProfile.LocalhostProfile
+	for _, told := range []string{
+		"deploy/seccomp/sandbox.json /var/lib/kubelet/seccomp/" + profile,
+		"install -m 644 deploy/apparmor/nanoclaw-sandbox /etc/apparmor.d/",
+		"kernel.apparmor_restrict_unprivileged_userns",
+		"../../components/sandbox", "../../components/apparmor",
+		"SANDBOX_APPARMOR=", "SANDBOX_PACKAGES=",
+	} {
+		if !strings.Contains(text, told) {
+			t.Errorf("it does not tell %s", told)
+		}
+	}
+}
