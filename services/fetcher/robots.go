@@ -11,6 +11,7 @@ import (
 	"google.golang.org/grpc/codes"
 
 	fetcherv1 "github.com/nanoclaw/nanoclaw/gen/go/nanoclaw/fetcher/v1"
+	"github.com/nanoclaw/nanoclaw/services/fetcher/internal/httpfetch"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/netguard"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/rpcerr"
 )
@@ -26,7 +27,9 @@ const (
 // gives no cache.
 const robotsCacheBytes = 16 << 20
 
-// CheckRobots tells which addresses of one origin may be asked for.
+// CheckRobots tells which addresses of one origin may be asked for. An origin
+// that nothing can be asked of is INVALID_ARGUMENT with the reason that a fetch
+// of its pages has.
 func (s *Service) CheckRobots(ctx context.Context, req *fetcherv1.CheckRobotsRequest) (*fetcherv1.CheckRobotsResponse, error) {
 	targets, err := s.oneOrigin(req.GetUrls())
 	if err != nil {
@@ -35,6 +38,9 @@ func (s *Service) CheckRobots(ctx context.Context, req *fetcherv1.CheckRobotsReq
 	v, err := s.robots.Check(ctx, targets[0])
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
+	}
+	if refused := (*httpfetch.Error)(nil); errors.As(err, &refused) {
+		return nil, shape(refused)
 	}
 	if err != nil {
 		return nil, rpcerr.New(codes.Unavailable, reasonStopping, "the fetcher is being stopped; ask again").WithRetry(time.Second).WithCause(err)

@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc/codes"
 
 	taskmanagerv1 "github.com/nanoclaw/nanoclaw/gen/go/nanoclaw/taskmanager/v1"
+	"github.com/nanoclaw/nanoclaw/services/fetcher/internal/httpfetch"
 	"github.com/nanoclaw/nanoclaw/services/fetcher/internal/robots"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/rpcerr"
 )
@@ -57,7 +58,9 @@ func (e *refusedHop) Error() string { return e.words }
 // on the host of the batch its turn is waited for.
 func (w *Worker) hop(ctx context.Context, origin string, next *url.URL, h *host, place *turn) error {
 	v, err := w.Robots.Check(ctx, next)
+	var nowhere *httpfetch.Error
 	switch {
+	case errors.As(err, &nowhere): // the request itself says so in better words
 	case err != nil:
 		return &refusedHop{ReasonRobotsUnreachable, "the robots.txt of where it redirects to could not be asked for"}
 	case v.Allows(next):

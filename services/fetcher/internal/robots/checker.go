@@ -32,6 +32,17 @@ type Verdict struct {
 	Reason string `json:"r,omitempty"`
 	// Failures is how often in a row the origin could not be asked.
 	Failures int `json:"f,omitempty"`
+	// Refusal says that the origin is none that anything can be asked of.
+	Refusal *Refusal `json:"x,omitempty"`
+}
+
+// Refusal is why an origin is never asked: its address is not public, its name
+// does not exist, its certificate is not trusted. Its pages fail in the same way.
+type Refusal struct {
+	Kind    httpfetch.Kind `json:"k"`
+	Reason  string         `json:"r,omitempty"`
+	Host    string         `json:"h"`
+	Message string         `json:"m"`
 }
 
 // Allows says whether an address of the origin may be asked for.
@@ -94,12 +105,13 @@ func (c *Checker) Close() {
 
 // Check answers what holds for the origin of an address, which is absolute and
 // in the guard's normal form. An origin is fetched once, whoever asks; one caller
-// who leaves does not end that. The error is that of ctx, or of a closed checker.
+// who leaves does not end that. The error is that of ctx or of a closed checker, or
+// an *httpfetch.Error about an origin that cannot be asked for anything.
 func (c *Checker) Check(ctx context.Context, u *url.URL) (*Verdict, error) {
 	origin := u.Scheme + "://" + u.Host
 	known := c.cached(ctx, origin)
 	if known != nil && time.Now().Before(known.Until) {
-		return known, nil
+		return known.answer()
 	}
 	f, err := c.fly(ctx, origin, known)
 	if err != nil {
@@ -113,7 +125,14 @@ func (c *Checker) Check(ctx context.Context, u *url.URL) (*Verdict, error) {
 	if f.verdict == nil {
 		return nil, errClosed
 	}
-	return f.verdict, nil
+	return f.verdict.answer()
+}
+
+func (v *Verdict) answer() (*Verdict, error) {
+	if r := v.Refusal; r != nil {
+		return nil, &httpfetch.Error{Kind: r.Kind, Reason: r.Reason, Host: r.Host, Message: r.Message, Attempts: 1}
+	}
+	return v, nil
 }
 
 // fly joins the fetch of an origin, or begins it.

@@ -5,6 +5,8 @@ import (
 	"compress/gzip"
 	"context"
 	"errors"
+	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -181,6 +183,54 @@ func redirects(n int) http.HandlerFunc {
 			return
 		}
 		http.Redirect(w, r, strings.Repeat("/hop", done+1), http.StatusFound)
+	}
+}
+
+func TestAnOriginThatNothingCanBeAskedOfIsAnError(t *testing.T) {
+	secure := httptest.NewTLSServer(answer(200, noA))
+	secure.Config.ErrorLog = log.New(io.Discard, "", 0)
+	defer secure.Close()
+	closed := newSite(t, answer(200, noA))
+	closed.Close()
+	c := newChecker(t, cache.NewMemory(1<<20), &site{Server: secure}, closed)
+	for raw, kind := range map[string]httpfetch.Kind{
+		"http://127.0.0.1:1/": httpfetch.KindRefused,
+		secure.URL:            httpfetch.KindTLS,
+	} {
+		u, err := url.Parse(raw)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 2 { // the second is known
+			var failed *httpfetch.Error
+			if v, err := c.Check(t.Context(), u); !errors.As(err, &failed) || failed.Kind != kind || failed.Retryable || failed.Message == "" {
+				t.Errorf("%s: %+v, %v", raw, v, err)
+			}
+		}
+	}
+	if v := mustCheck(t, c, closed.address(t, "/")); v.State != StateUnreachable {
+		t.Errorf("a server that is down: %+v", v)
+	}
+}
+
+func TestWhichFailuresAreThoseOfEveryPage(t *testing.T) {
+	for _, tt := range []struct {
+		e    httpfetch.Error
+		want bool
+	}{
+		{httpfetch.Error{Kind: httpfetch.KindDNS}, true},
+		{httpfetch.Error{Kind: httpfetch.KindDNS, Retryable: true}, false},
+		{httpfetch.Error{Kind: httpfetch.KindDNS, Redirects: 1}, false},
+		{httpfetch.Error{Kind: httpfetch.KindRefused}, true},
+		{httpfetch.Error{Kind: httpfetch.KindTLS}, true},
+		{httpfetch.Error{Kind: httpfetch.KindConnect, Retryable: true}, false},
+		{httpfetch.Error{Kind: httpfetch.KindTimeout, Retryable: true}, false},
+		{httpfetch.Error{Kind: httpfetch.KindDecode}, false},
+		{httpfetch.Error{Kind: httpfetch.KindTooLarge}, false},
+	} {
+		if isRefusal(&tt.e) != tt.want {
+			t.Errorf("%+v: %v", tt.e, !tt.want)
+		}
 	}
 }
 

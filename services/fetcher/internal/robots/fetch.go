@@ -21,6 +21,8 @@ const (
 	// row twice as long, at most maxUnreachable.
 	minUnreachable = 10 * time.Second
 	maxUnreachable = time.Hour
+	// refusalValid is how long it is believed that an origin cannot be asked.
+	refusalValid = time.Minute
 	// maxRedirects are followed (RFC 9309 section 2.3.1.2).
 	maxRedirects = 5
 	// fetchTimeout bounds one fetch of a robots.txt.
@@ -43,6 +45,11 @@ func (c *Checker) fetch(ctx context.Context, origin string, known *Verdict) *Ver
 	case errors.As(err, &failed) && failed.Kind == httpfetch.KindRedirect:
 		// Nowhere to be had: as if there were none.
 		return found(StateNone, Rules{}, maxValid)
+	case failed != nil && isRefusal(failed):
+		return &Verdict{
+			State: StateUnreachable, Until: time.Now().Add(refusalValid),
+			Refusal: &Refusal{Kind: failed.Kind, Reason: failed.Reason, Host: failed.Host, Message: failed.Message},
+		}
 	case err != nil:
 		return unreachable(known, 0, "robots.txt cannot be had: "+err.Error())
 	case got.Status == http.StatusTooManyRequests || got.Status >= http.StatusInternalServerError:
@@ -61,6 +68,14 @@ func (c *Checker) fetch(ctx context.Context, origin string, known *Verdict) *Ver
 		return found(StateNone, Rules{}, validity(got.Header))
 	}
 	return found(StateRules, rules, validity(got.Header))
+}
+
+// isRefusal tells failures that every page of the origin would meet.
+func isRefusal(e *httpfetch.Error) bool {
+	if e.Retryable || e.Redirects > 0 {
+		return false
+	}
+	return e.Kind == httpfetch.KindRefused || e.Kind == httpfetch.KindDNS || e.Kind == httpfetch.KindTLS
 }
 
 func found(s State, r Rules, valid time.Duration) *Verdict {
