@@ -6,21 +6,18 @@ package readme
 
 import (
 	"bufio"
-	"bytes"
-	"context"
 	"encoding/json"
+	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"go.uber.org/goleak"
 
-	"github.com/nanoclaw/nanoclaw/services/internal/suite"
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/otlptest"
 	"github.com/nanoclaw/nanoclaw/services/test/internal/world"
 )
 
@@ -114,28 +111,11 @@ turns:
           - text: "{{result fetch_page content.text}} Source: {{url web_search 0}}"
 `
 
-// reader is somebody who follows the README in a folder of their own.
-type reader struct {
-	dir     string
-	env     []string
-	replace *strings.Replacer
-	stop    func()
-}
-
 func TestEveryBlockRuns(t *testing.T) {
 	w := world.New(t, script)
-	r := &reader{dir: t.TempDir(), stop: func() {}}
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", filepath.Join(r.dir, "bin/nanoclaw"), "./services/cmd/nanoclaw")
-	build.Dir = root
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("build: %v\n%s", err, out)
-	}
-	site := strings.TrimPrefix(w.Site.URL, "http://")
-	stands := []string{
-		"NANOCLAW_NETGUARD_ALLOW=" + site, "NANOCLAW_SEARCH_BING_BASE_URL=" + w.Site.URL, "PAGE=" + w.Site.URL + "/article",
-	}
-	r.env = slices.Concat(os.Environ(), stands)
-	defer func() { r.stop() }()
+	collector := otlptest.Start(t)
+	r := newReader(t, w, collector.Endpoint())
+	defer r.stop(t)
 	done := map[string]bool{}
 	found, _ := blocks(t, "README.md")
 	for _, b := range found {
@@ -149,11 +129,28 @@ func TestEveryBlockRuns(t *testing.T) {
 			r.config(t, b.text)
 			if strings.Contains(b.text, "models:") { // "then start NanoClaw again"
 				r.env = append(r.env, `NANOCLAW_MODELS=[{id: glm-5, api_url: "`+w.ModelURL+`", api_key: a-key-for-tests}]`)
-				r.serve(t)
+				r.stop(t)
+				r.serve(t, "bin/nanoclaw serve")
 			}
 		case b.text == "make run\n":
-			r.serve(t)
+			r.serve(t, "bin/nanoclaw serve")
 		case b.text == "make test\n": // this test is a part of it
+		case strings.Contains(b.text, "EXPORTER=otlp"):
+			r.stop(t)
+			r.serve(t, b.text)
+			r.ask(t)
+			r.stop(t) // what it has not sent yet is sent now
+			if !slices.ContainsFunc(collector.Spans(), func(s otlptest.Span) bool { return s.Name == "execute_tool fetch_page" }) {
+				t.Errorf("the collector got no call of a tool: %v", collector.Spans())
+			}
+			done["EXPORTER=otlp"] = true
+		case strings.Contains(b.text, "serve search"):
+			r.stop(t)
+			r.serve(t, b.text)
+		case strings.Contains(b.text, "SERVICES_SEARCH"):
+			r.serve(t, b.text)
+			r.ask(t)
+			done["SERVICES_SEARCH"] = true
 		case b.lang == "sh":
 			out := r.run(t, b.text)
 			for name, want := range expected {
@@ -168,7 +165,7 @@ func TestEveryBlockRuns(t *testing.T) {
 			t.Errorf("nobody runs a block of %q: %s", b.lang, b.text)
 		}
 	}
-	for name := range expected {
+	for _, name := range append(slices.Collect(maps.Keys(expected)), "EXPORTER=otlp", "SERVICES_SEARCH") {
 		if !done[name] {
 			t.Errorf("no block has %q any more", name)
 		}
@@ -181,69 +178,7 @@ var expected = map[string]string{
 	"fetch $":       world.Article,
 	"inspect url":   `"verdict":"deny"`,
 	"chat":          world.Article,
+	"bin/outside":   world.Article,
 	"curl -sN":      "event: done",
 	"conversations": "event: tool_result",
-}
-
-// config checks a block of config.yml.
-func (r *reader) config(t *testing.T, text string) {
-	t.Helper()
-	file := filepath.Join(t.TempDir(), "config.yml")
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	_, warnings, err := suite.Load(suite.LoadOptions{File: file, FileRequired: true, Env: []string{"GLM_API_KEY=a-key"}})
-	if err != nil || len(warnings) > 0 {
-		t.Errorf("%s\n%v %v", text, err, warnings)
-	}
-}
-
-// serve does what make run does after the build, on free ports.
-func (r *reader) serve(t *testing.T) {
-	t.Helper()
-	r.stop()
-	ctx, cancel := context.WithCancel(context.Background())
-	serve := exec.CommandContext(ctx, "bin/nanoclaw", "serve", "--http-addr", "127.0.0.1:0", "--grpc-addr", "127.0.0.1:0", "--admin-addr", "127.0.0.1:0")
-	serve.Dir, serve.Env = r.dir, r.env
-	serve.Cancel = func() error { return serve.Process.Signal(os.Interrupt) }
-	serve.WaitDelay = 15 * time.Second
-	var log bytes.Buffer
-	serve.Stderr = &log
-	out, err := serve.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := serve.Start(); err != nil {
-		t.Fatal(err)
-	}
-	r.stop = func() { cancel(); _ = serve.Wait() }
-	ready := regexp.MustCompile(`ready: http://([^/]+)/\?token=\S+ \(gRPC ([^,]+),`)
-	lines := bufio.NewScanner(out)
-	for lines.Scan() {
-		if m := ready.FindStringSubmatch(lines.Text()); m != nil {
-			r.replace = strings.NewReplacer("127.0.0.1:3000", m[1])
-			r.env = append(r.env, "NANOCLAW_GRPC_ADDR="+m[2])
-			go func() { // what else it prints
-				for lines.Scan() {
-				}
-			}()
-			return
-		}
-	}
-	r.stop()
-	t.Fatalf("serve was not ready: %s", log.String())
-}
-
-// run runs a block as it stands, but for its addresses.
-func (r *reader) run(t *testing.T, text string) string {
-	t.Helper()
-	sh := exec.CommandContext(t.Context(), "sh", "-eu", "-c", r.replace.Replace(text))
-	sh.Dir, sh.Env = r.dir, r.env
-	var stderr bytes.Buffer
-	sh.Stderr = &stderr
-	out, err := sh.Output()
-	if err != nil {
-		t.Errorf("%s\n%v\n%s%s", text, err, out, stderr.String())
-	}
-	return string(out)
 }
