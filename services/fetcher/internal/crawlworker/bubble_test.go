@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -110,6 +111,13 @@ func (v *visits) enter() {
 	v.gauge.enter()
 }
 
+// times are when requests came.
+func (v *visits) times() []time.Time {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return slices.Clone(v.starts)
+}
+
 // closest is the shortest distance between two requests.
 func (v *visits) closest() time.Duration {
 	v.mu.Lock()
@@ -153,8 +161,8 @@ func TestAHostIsAskedAsTheGrantSays(t *testing.T) {
 				<-l.Finished
 				took := time.Since(begin)
 				halt()
-				if len(l.Pages()) != 10 || len(log.starts) != 10 {
-					t.Errorf("%d pages, %d requests", len(l.Pages()), len(log.starts))
+				if len(l.Pages()) != 10 || len(log.times()) != 10 {
+					t.Errorf("%d pages, %d requests", len(l.Pages()), len(log.times()))
 				}
 				if log.closest() < tt.gap || log.most.Load() != tt.most || took > tt.takes {
 					t.Errorf("%s apart, %d at once, %s in all; want %s, %d, %s", log.closest(), log.most.Load(), took, tt.gap, tt.most, tt.takes)
@@ -180,8 +188,8 @@ func TestRedirectsOnTheHostKeepTheGapAndAreNotTimedForIt(t *testing.T) {
 		l := m.Offer(crawltest.Batch("1", "http://site", crawltest.Grant(2, gap), "/a", "/b"))
 		<-l.Finished
 		halt()
-		if len(log.starts) != 10 || log.closest() < gap {
-			t.Errorf("%d requests, %s apart", len(log.starts), log.closest())
+		if len(log.times()) != 10 || log.closest() < gap {
+			t.Errorf("%d requests, %s apart", len(log.times()), log.closest())
 		}
 		for _, p := range l.Pages() {
 			if p.GetOutcome() != "fetched" {
@@ -228,8 +236,8 @@ func TestAHostThatAsksToBeLeftAloneIsAskedNoMore(t *testing.T) {
 				l := m.Offer(b)
 				<-l.Finished
 				halt()
-				if len(log.starts) != tt.requests || len(l.Pages()) != tt.pages {
-					t.Errorf("%d requests, %d pages; want %d, %d", len(log.starts), len(l.Pages()), tt.requests, tt.pages)
+				if len(log.times()) != tt.requests || len(l.Pages()) != tt.pages {
+					t.Errorf("%d requests, %d pages; want %d, %d", len(log.times()), len(l.Pages()), tt.requests, tt.pages)
 				}
 			})
 		})
@@ -278,7 +286,8 @@ func TestABatchIsGivenUpWhenNothingIsHeardUntilItsLeaseEnds(t *testing.T) {
 		begin := time.Now()
 		time.Sleep(30 * time.Second)
 		calls = m.Calls("CommitBatch") + m.Calls("ExtendLease") + m.Calls("LeaseBatch") - calls
-		if last := log.starts[len(log.starts)-1].Sub(begin); last < 12*time.Second || last > 15*time.Second {
+		times := log.times()
+		if last := times[len(times)-1].Sub(begin); last < 12*time.Second || last > 15*time.Second {
 			t.Errorf("the last request was %s after the manager went away", last)
 		}
 		if calls > 60 {
