@@ -21,7 +21,12 @@ import (
 	"github.com/nanoclaw/nanoclaw/services/test/internal/world"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+		world.RemovePrograms()
+		os.Exit(code)
+	}))
+}
 
 const root = "../../.."
 
