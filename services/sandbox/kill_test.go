@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	sandboxv1 "github.com/nanoclaw/nanoclaw/gen/go/nanoclaw/sandbox/v1"
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/store"
 	"github.com/nanoclaw/nanoclaw/services/sandbox/internal/execution"
 )
 
@@ -75,7 +76,7 @@ func TestAServiceThatIsKilledTakesItsProgramsAlongAndTheyAreLost(t *testing.T) {
 	_ = victim.Wait() // it was killed
 	until(t, func() bool { return count(t, dir) == 0 })
 
-	w := isolated(t, func(_ *Config, deps *Deps) { deps.DataDir = dir })
+	w := isolated(t, func(_ *Config, deps *Deps) { deps.DataDir, deps.Database = dir, store.Config{} })
 	program := victimProgram(dir)
 	got := w.run(&sandboxv1.ExecuteRequest{Language: program.Language, Code: program.Code, WorkspaceId: program.Workspace, EffectKey: "k"}).result
 	if got.Status != execution.StatusLost || !strings.Contains(got.Message, "The service ended before the program did") {

@@ -16,6 +16,8 @@ import (
 	toolv1 "github.com/nanoclaw/nanoclaw/gen/go/nanoclaw/tool/v1"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/auth"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/rpc"
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/store"
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/store/storetest"
 	"github.com/nanoclaw/nanoclaw/services/sandbox/internal/execution/executiontest"
 	"github.com/nanoclaw/nanoclaw/services/sandbox/internal/isolate"
 	"github.com/nanoclaw/nanoclaw/services/toolkit"
@@ -41,7 +43,11 @@ type world struct {
 // ones.
 func newWorld(t *testing.T, d *executiontest.Driver, change ...func(*Config, *Deps)) *world {
 	t.Helper()
-	cfg, deps := DefaultConfig(), Deps{DataDir: t.TempDir(), SingleUser: true, Logger: slog.New(slog.DiscardHandler)}
+	lane := storetest.Fresh(t)
+	cfg, deps := DefaultConfig(), Deps{
+		DataDir: t.TempDir(), Database: store.Config{Driver: lane.Driver, DSN: lane.DSN},
+		SingleUser: true, Logger: slog.New(slog.DiscardHandler),
+	}
 	for _, f := range change {
 		f(&cfg, &deps)
 	}

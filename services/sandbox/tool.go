@@ -158,6 +158,9 @@ func (s *Service) runTool(ctx context.Context, call *toolkit.Call, language, cod
 
 // toolFailure turns a refusal into words for the model.
 func toolFailure(err error) (toolkit.Result, error) {
+	if errors.Is(err, context.DeadlineExceeded) { // a program that runs is given less time than its call
+		return toolkit.Fail(ReasonBusy, "Programs of others were before this one until the time of the call was over: nothing was run. Try again later.", true), nil
+	}
 	refusal, ok := errors.AsType[*rpcerr.Error](shape(err))
 	if !ok || refusal.Reason() == ReasonShuttingDown {
 		return toolkit.Result{}, shape(err)

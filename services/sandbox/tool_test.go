@@ -9,12 +9,15 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 
 	toolv1 "github.com/nanoclaw/nanoclaw/gen/go/nanoclaw/tool/v1"
+	"github.com/nanoclaw/nanoclaw/services/sandbox/internal/execution"
 	"github.com/nanoclaw/nanoclaw/services/sandbox/internal/execution/executiontest"
 	"github.com/nanoclaw/nanoclaw/services/sandbox/internal/isolate"
 	"github.com/nanoclaw/nanoclaw/services/toolkit"
@@ -178,6 +181,33 @@ func TestResultsFitTheModelsRoom(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestACallWhoseTurnDoesNotCome(t *testing.T) {
+	free := make(chan struct{})
+	begun := make(chan struct{}, 1)
+	w := newWorld(t, &executiontest.Driver{Program: func(context.Context, isolate.Spec) (isolate.Result, error) {
+		begun <- struct{}{}
+		<-free
+		return isolate.Result{Status: isolate.StatusOK}, nil
+	}}, func(cfg *Config, _ *Deps) { cfg.Parallel = 1 })
+	var first sync.WaitGroup
+	first.Go(func() { w.answer(ToolShell, "k1", args{"command": "x"}) })
+	<-begun
+	ctx, cancel := context.WithTimeout(w.as("ann"), 50*time.Millisecond)
+	defer cancel()
+	x, err := w.svc.executions.Start(ctx, "user/ann", "", execution.Request{User: "ann", Language: execution.Bash, Code: "y"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-x.Done()
+	_, err = x.Result()
+	out, failed := toolFailure(err)
+	if text := fmt.Sprint(out.Value); failed != nil || !out.IsError || !strings.Contains(text, ReasonBusy) || !strings.Contains(text, "nothing was run") {
+		t.Errorf("%+v, %v", out, failed)
+	}
+	close(free)
+	first.Wait()
 }
 
 func TestACallThatIsCancelled(t *testing.T) {

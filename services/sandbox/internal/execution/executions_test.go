@@ -113,6 +113,7 @@ func TestACallerWhoLeavesTheQueueHoldsNothing(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		start(t, ctx, e, "", "one")
 		start(t, ctx, e, "", "two")
+		synctest.Wait() // both places are taken
 		waiting, leave := context.WithCancel(t.Context())
 		x := start(t, waiting, e, "", "three")
 		synctest.Wait()

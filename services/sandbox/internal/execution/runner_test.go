@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"go.opentelemetry.io/otel/codes"
 
 	"github.com/nanoclaw/nanoclaw/services/sandbox/internal/admission"
 	"github.com/nanoclaw/nanoclaw/services/sandbox/internal/artifact"
@@ -198,6 +199,33 @@ func fullQueue(t *testing.T) *admission.Queue {
 		t.Fatal(err)
 	}
 	return q
+}
+
+func TestAnExecutionCanBeSeenInATrace(t *testing.T) {
+	const secret = "print('a secret')"
+	for status, program := range map[string]func(context.Context, isolate.Spec) (isolate.Result, error){
+		isolate.StatusOOM:  ends(isolate.Result{Status: isolate.StatusOOM}),
+		StatusSandboxError: func(context.Context, isolate.Spec) (isolate.Result, error) { return isolate.Result{}, io.ErrClosedPipe },
+	} {
+		r := newRunner(t, &executiontest.Driver{Program: program})
+		before := len(spans.Ended())
+		run(t, r, Request{User: "ann", Language: Python, Code: secret})
+		ended := spans.Ended()[before:]
+		if len(ended) != 1 || ended[0].Name() != "sandbox exec" {
+			t.Fatalf("%d spans", len(ended))
+		}
+		got := map[string]string{}
+		for _, a := range ended[0].Attributes() {
+			got[string(a.Key)] = a.Value.Emit()
+		}
+		want := map[string]string{"nanoclaw.sandbox.language": "python", "nanoclaw.sandbox.status": status, "nanoclaw.sandbox.queue_ms": got["nanoclaw.sandbox.queue_ms"]}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+		if failed := ended[0].Status().Code == codes.Error; failed != (status == StatusSandboxError) {
+			t.Errorf("%s: the span says that it failed: %v", status, failed)
+		}
+	}
 }
 
 func TestTheMachineIsLookedAtAgain(t *testing.T) {
