@@ -4,9 +4,11 @@ import (
 	"crypto/sha256"
 	"database/sql"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io/fs"
 	"net/url"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -16,8 +18,11 @@ import (
 	_ "modernc.org/sqlite" // the driver "sqlite", to look into the suite's databases
 )
 
-// databaseFile is the orchestrator's, in the data folder.
-const databaseFile = "orchestrator.db"
+// The databases of the services, in the data folder. Users are in the first.
+var databaseFiles = []string{"orchestrator.db", "taskmanager.db", "sandbox.db"}
+
+// folders of files beside them.
+var folders = []string{"blobs", "workspaces"}
 
 // User is somebody beside the deployment's owner.
 type User struct {
@@ -48,16 +53,16 @@ func (u User) Token(t testing.TB, name string, scopes ...string) string {
 
 func writeRow(t testing.TB, dataDir, query string, args ...any) {
 	t.Helper()
-	db := openDatabase(t, dataDir)
+	db := openDatabase(t, dataDir, databaseFiles[0])
 	defer db.Close()
 	if _, err := db.ExecContext(t.Context(), query, args...); err != nil {
 		t.Fatalf("%s: %v", query, err)
 	}
 }
 
-func openDatabase(t testing.TB, dataDir string) *sql.DB {
+func openDatabase(t testing.TB, dataDir, name string) *sql.DB {
 	t.Helper()
-	dsn := url.URL{Scheme: "file", Path: filepath.Join(dataDir, databaseFile), RawQuery: "_pragma=busy_timeout(5000)"}
+	dsn := url.URL{Scheme: "file", Path: filepath.Join(dataDir, name), RawQuery: "_pragma=busy_timeout(5000)"}
 	db, err := sql.Open("sqlite", dsn.String())
 	if err != nil {
 		t.Fatal(err)
@@ -66,27 +71,42 @@ func openDatabase(t testing.TB, dataDir string) *sql.DB {
 }
 
 // Stored is everything that a data folder holds: a line "table: column=value ..."
-// for each row and a line for each stored blob, sorted. When a token was last
+// for each row and a line for each stored file, sorted. When a token was last
 // used is left out: whoever shows a token changes that.
 func Stored(t testing.TB, dataDir string) []string {
 	t.Helper()
-	db := openDatabase(t, dataDir)
-	defer db.Close()
 	var lines []string
+	for _, name := range databaseFiles {
+		lines = append(lines, databaseRows(t, dataDir, name)...)
+	}
+	for _, folder := range folders {
+		err := filepath.WalkDir(filepath.Join(dataDir, folder), func(path string, d fs.DirEntry, err error) error {
+			if err == nil && !d.IsDir() {
+				lines = append(lines, "file: "+strings.TrimPrefix(path, dataDir))
+			}
+			if errors.Is(err, fs.ErrNotExist) {
+				return nil // made with the first file
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	slices.Sort(lines)
+	return lines
+}
+
+func databaseRows(t testing.TB, dataDir, name string) (lines []string) {
+	t.Helper()
+	if _, err := os.Stat(filepath.Join(dataDir, name)); err != nil {
+		t.Fatal(err)
+	}
+	db := openDatabase(t, dataDir, name)
+	defer db.Close()
 	for _, table := range column(t, db, "SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name") {
 		lines = append(lines, tableRows(t, db, table)...)
 	}
-	blobs := filepath.Join(dataDir, "blobs")
-	err := filepath.WalkDir(blobs, func(path string, d fs.DirEntry, err error) error {
-		if err == nil && !d.IsDir() {
-			lines = append(lines, "blob: "+strings.TrimPrefix(path, blobs))
-		}
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	slices.Sort(lines)
 	return lines
 }
 
