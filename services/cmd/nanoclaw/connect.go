@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
@@ -156,8 +158,19 @@ func besideServer(cfg suite.Config, locked *store.LockedError) (*peer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w; its token for this machine cannot be read: %w", locked, pathReason(err))
 	}
-	return dial(cfg.GRPC.Addr, strings.TrimSpace(string(token)), fmt.Sprintf("data folder %s is in use by another nanoclaw (pid %d), "+
-		"which does not answer at %s: name its gRPC address with --server, or stop it", cfg.DataDir, locked.PID, cfg.GRPC.Addr))
+	addr := nearby(cfg.GRPC.Addr)
+	return dial(addr, strings.TrimSpace(string(token)), fmt.Sprintf("data folder %s is in use by another nanoclaw (pid %d), "+
+		"which does not answer at %s: name its gRPC address with --server, or stop it", cfg.DataDir, locked.PID, addr))
+}
+
+// nearby is where a server that listens at addr is reached from its own machine:
+// one that listens everywhere, such as at :3001 in a container, over loopback.
+func nearby(addr string) string {
+	host, port, err := net.SplitHostPort(addr)
+	if ip, parsing := netip.ParseAddr(host); err == nil && (host == "" || parsing == nil && ip.IsUnspecified()) {
+		return net.JoinHostPort("127.0.0.1", port)
+	}
+	return addr
 }
 
 // ownConn makes every call for the owner of the deployment.
