@@ -12,5 +12,6 @@
 // and is not run again.
 //
 // The same is offered over gRPC (SandboxService) and to models (the tools
-// run_code and run_shell). Workspaces are served by WorkspaceService.
+// run_code and run_shell). Workspaces are served by WorkspaceService, and to
+// models by the tools of package filetool, which work on the same files.
 package sandbox

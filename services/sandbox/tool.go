@@ -16,6 +16,8 @@ import (
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/rpcerr"
 	"github.com/nanoclaw/nanoclaw/services/sandbox/internal/artifact"
 	"github.com/nanoclaw/nanoclaw/services/sandbox/internal/execution"
+	"github.com/nanoclaw/nanoclaw/services/sandbox/internal/filetool"
+	"github.com/nanoclaw/nanoclaw/services/sandbox/internal/hostroot"
 	"github.com/nanoclaw/nanoclaw/services/sandbox/internal/isolate"
 	"github.com/nanoclaw/nanoclaw/services/toolkit"
 )
@@ -39,16 +41,29 @@ const (
 	quietShare = 4
 )
 
+// Words for the models, which are part of every prompt.
 const (
-	toolWhere = " It runs in a sandbox of its own without a network, and is gone with all that it started when it ends. " +
-		"The current folder is the workspace of the conversation, the same that read_file, write_file and list_files work on: " +
-		"files in it stay for the next call, variables and everything elsewhere do not. "
-	codeDescription = "Runs a program and returns what it printed, its exit code and the files that it made or changed." + toolWhere +
+	codeDescription = "Runs a program and returns what it printed, its exit code and the files that it made or changed. %s " +
 		"Print what you want to see. Python has what the machine has installed, often numpy, pandas and matplotlib; save charts as files. " +
+		"In JavaScript, require files of the workspace by their whole path. " +
 		"An exit code other than 0 is the program's own failure: read stderr, mend the code and run it again."
-	shellDescription = "Runs a bash command or script and returns what it printed, its exit code and the files that it made or changed." + toolWhere +
+	shellDescription = "Runs a bash command or script and returns what it printed, its exit code and the files that it made or changed. %s " +
 		"For calculations and data use run_code."
+	placeDescription = "It runs in a sandbox of its own without a network, for at most %d seconds and with at most %d MiB of memory, " +
+		"and is gone with all that it started when it ends. " +
+		"The current folder is /workspace, the workspace of the conversation, on which the file tools work too: " +
+		"files in it stay for the next call, variables and everything elsewhere do not.%s"
 )
+
+// describe puts the limits and folders of this machine into a description.
+func (s *Service) describe(description string) string {
+	roots := ""
+	if len(s.cfg.Roots) > 0 {
+		roots = " These folders of the machine can be read: " + strings.Join(s.cfg.roots(), ", ") + "."
+	}
+	place := fmt.Sprintf(placeDescription, int(s.cfg.Limits.Wall.Seconds()), s.cfg.Limits.MemoryMiB, roots)
+	return fmt.Sprintf(description, place)
+}
 
 type codeInput struct {
 	Language string `json:"language" jsonschema:"language of the code: python, javascript (Node.js) or bash"`
@@ -80,7 +95,7 @@ type toolOutput struct {
 func (s *Service) newTools() (*toolkit.Provider, error) {
 	p := toolkit.New(toolkit.Config{Name: "sandbox", Logger: s.log, Caller: callerID, KeyStore: s.keys})
 	tool := toolkit.Tool{
-		Name: ToolCode, Title: "Run code", Description: codeDescription, Version: "1",
+		Name: ToolCode, Title: "Run code", Description: s.describe(codeDescription), Version: "1",
 		Effect: toolkit.EffectQueryable, Sink: toolkit.SinkExec, OutputUntrusted: true,
 		Timeout: toolTimeout, Schema: refineCode,
 	}
@@ -90,11 +105,15 @@ func (s *Service) newTools() (*toolkit.Provider, error) {
 	if err != nil {
 		return nil, err
 	}
-	tool.Name, tool.Title, tool.Description, tool.Schema = ToolShell, "Run a shell command", shellDescription, refineShell
+	tool.Name, tool.Title, tool.Description, tool.Schema = ToolShell, "Run a shell command", s.describe(shellDescription), refineShell
 	err = toolkit.Add(p, tool, func(ctx context.Context, call *toolkit.Call, in shellInput) (toolkit.Result, error) {
 		return s.runTool(ctx, call, execution.Bash, in.Command)
 	})
-	return p, err
+	if err != nil {
+		return nil, err
+	}
+	files := filetool.Tools{Workspaces: s.workspaces, Roots: hostroot.Roots(s.cfg.roots())}
+	return p, files.Add(p)
 }
 
 func callerID(ctx context.Context) string {
