@@ -111,6 +111,14 @@ func (s *Service) Run(ctx context.Context) error {
 	return nil
 }
 
+// Drain lets the crawl worker commit what it has and ends it, as long as the task
+// manager can still be called.
+func (s *Service) Drain(ctx context.Context) {
+	if s.worker != nil {
+		s.worker.Drain(ctx)
+	}
+}
+
 // Close ends running tool calls and idle connections.
 func (s *Service) Close() error {
 	err := s.tools.Close()

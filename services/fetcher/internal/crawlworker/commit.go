@@ -3,6 +3,7 @@ package crawlworker
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"google.golang.org/grpc/codes"
@@ -112,7 +113,7 @@ func (c *committer) commit(final bool) error {
 			req.Pages = allFailed(req.GetPages())
 			continue
 		case !passing(err):
-			return errors.Join(errRefused, err)
+			return fmt.Errorf("%w: %w", errRefused, err)
 		}
 		w.link.failed(c.ctx, err)
 		if !wait.sleep(c.ctx, err) {

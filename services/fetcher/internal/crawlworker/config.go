@@ -87,7 +87,8 @@ type Times struct {
 func DefaultTimes() Times {
 	return Times{
 		Poll: 20 * time.Second, Call: 5 * time.Second,
-		Extend: time.Second, Lease: 15 * time.Second,
+		Extend:  900 * time.Millisecond, // a cancelled task stops within a second
+		Lease:   15 * time.Second,
 		PartAge: time.Second, Drain: 2 * time.Second,
 		Backoff: 100 * time.Millisecond, MaxBackoff: 2 * time.Second, Empty: 250 * time.Millisecond,
 	}

@@ -14,20 +14,26 @@ import (
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/rpcerr"
 )
 
-// link knows whether the task manager answers, and says once when that changes.
+// link knows whether the task manager answers, and says once when that changes. A
+// moment without an answer, as at a restart, is not worth a word.
 type link struct {
-	log  *slog.Logger
-	mu   sync.Mutex
-	away time.Time // since when; zero: it answers
+	log      *slog.Logger
+	patience time.Duration
+	mu       sync.Mutex
+	away     time.Time // since when; zero: it answers
+	said     bool
 }
 
 func (l *link) failed(ctx context.Context, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if !l.away.IsZero() {
+	if l.away.IsZero() {
+		l.away = time.Now()
+	}
+	if l.said || time.Since(l.away) < l.patience {
 		return
 	}
-	l.away = time.Now()
+	l.said = true
 	l.log.WarnContext(ctx, "the task manager does not answer; crawl batches wait for it",
 		"code", status.Code(err).String(), "reason", rpcerr.Reason(err), "error", status.Convert(err).Message())
 }
@@ -40,8 +46,10 @@ func (l *link) works(ctx context.Context, begun time.Time) {
 	if l.away.IsZero() || begun.Before(l.away) {
 		return
 	}
-	l.log.InfoContext(ctx, "the task manager answers again", "away", time.Since(l.away).Round(time.Millisecond))
-	l.away = time.Time{}
+	if l.said {
+		l.log.InfoContext(ctx, "the task manager answers again", "away", time.Since(l.away).Round(time.Millisecond))
+	}
+	l.away, l.said = time.Time{}, false
 }
 
 // passing tells errors after which the same call may succeed.

@@ -44,6 +44,7 @@ type farm struct {
 	manager *crawltest.Manager
 	cfg     Config
 	log     *syncBuffer
+	worker  *Worker
 	stop    context.CancelFunc
 	stopped chan struct{}
 }
@@ -84,10 +85,10 @@ func (f *farm) start() {
 	f.t.Helper()
 	f.cfg.Work = taskmanagerv1.NewCrawlWorkServiceClient(f.manager.Conn())
 	ctx, stop := context.WithCancel(context.Background())
-	f.stop, f.stopped = stop, make(chan struct{})
+	f.stop, f.stopped, f.worker = stop, make(chan struct{}), New(f.cfg)
 	go func() {
 		defer close(f.stopped)
-		if err := New(f.cfg).Run(ctx); err != nil {
+		if err := f.worker.Run(ctx); err != nil {
 			f.t.Error(err)
 		}
 	}()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	taskmanagerv1 "github.com/nanoclaw/nanoclaw/gen/go/nanoclaw/taskmanager/v1"
@@ -15,6 +16,11 @@ type Worker struct {
 	Config
 	leases leases
 	link   link
+
+	draining context.Context
+	drain    context.CancelFunc
+	begun    atomic.Bool
+	ended    chan struct{}
 }
 
 // New makes a worker.
@@ -22,11 +28,14 @@ func New(cfg Config) *Worker {
 	if cfg.Times == (Times{}) {
 		cfg.Times = DefaultTimes()
 	}
-	return &Worker{
+	w := &Worker{
 		Config: cfg,
 		leases: leases{held: map[string]*lease{}},
-		link:   link{log: cfg.Logger},
+		link:   link{log: cfg.Logger, patience: cfg.Times.Extend},
+		ended:  make(chan struct{}),
 	}
+	w.draining, w.drain = context.WithCancel(context.Background())
+	return w
 }
 
 // Reasons why a batch is not fetched to its end.
@@ -37,9 +46,30 @@ var (
 	errDrained   = errors.New("the worker stops")
 )
 
-// Run works until ctx ends. Then nothing new is fetched, and what came is
-// committed, within the time of draining; it always returns nil.
+// Drain ends the worker as the end of its context does, and waits for that until
+// ctx ends. It is for processes whose calls stop before what runs in them.
+func (w *Worker) Drain(ctx context.Context) {
+	w.drain()
+	if !w.begun.Load() {
+		return
+	}
+	select {
+	case <-w.ended:
+	case <-ctx.Done():
+	}
+}
+
+// Run works until ctx ends, or until it is drained. Then nothing new is fetched,
+// and what came is committed, within the time of draining; it always returns nil.
 func (w *Worker) Run(ctx context.Context) error {
+	w.begun.Store(true)
+	defer close(w.ended)
+	if w.draining.Err() != nil {
+		return nil
+	}
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	defer context.AfterFunc(w.draining, stop)()
 	life, end := context.WithCancelCause(auth.NewContext(context.WithoutCancel(ctx), auth.ServicePrincipal("fetcher")))
 	defer end(nil)
 	drained := make(chan struct{})

@@ -1,6 +1,7 @@
 package crawlworker
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -171,10 +172,9 @@ func TestTheManagerGoesAwayAndComesBack(t *testing.T) {
 	l := f.manager.Offer(crawltest.Batch("1", site.URL, crawltest.Grant(1, 10*time.Millisecond), paths(20)...))
 	l.WaitPart(0)
 	f.manager.Away(status.Error(codes.Unavailable, "away"))
-	before := f.manager.Calls("CommitBatch")
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
-	for f.manager.Calls("CommitBatch") < before+5 {
+	for f.log.count("does not answer") == 0 {
 		<-tick.C
 	}
 	f.manager.Away(nil)
@@ -209,20 +209,37 @@ func TestAPartWhoseAnswerWasLostIsSentAgainAsItWas(t *testing.T) {
 }
 
 func TestWhatCameIsCommittedWhenTheWorkerStops(t *testing.T) {
-	h := newHang(t)
-	f := newFarm(t, h.site)
-	f.cfg.Times.PartAge = time.Hour
-	f.start()
-	l := f.manager.Offer(crawltest.Batch("1", h.site.URL, crawltest.Grant(1, 0), append(paths(11), "/h1", "/h2")...))
-	h.wait(&h.entered, 1)
-	f.halt()
-	select {
-	case <-l.Finished:
-	default:
-		t.Error("no final part")
+	for name, stop := range map[string]func(*farm){
+		"its context ends": (*farm).halt,
+		"it is drained":    func(f *farm) { f.worker.Drain(context.Background()) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHang(t)
+			f := newFarm(t, h.site)
+			f.cfg.Times.PartAge = time.Hour
+			f.start()
+			l := f.manager.Offer(crawltest.Batch("1", h.site.URL, crawltest.Grant(1, 0), append(paths(11), "/h1", "/h2")...))
+			h.wait(&h.entered, 1)
+			stop(f)
+			select {
+			case <-l.Finished:
+			default:
+				t.Error("no final part")
+			}
+			if len(l.Pages()) != 11 || h.entered.Load() != 1 {
+				t.Errorf("%d pages, %d requests that hang", len(l.Pages()), h.entered.Load())
+			}
+			<-f.stopped // also without the end of its context
+		})
 	}
-	if len(l.Pages()) != 11 || h.entered.Load() != 1 {
-		t.Errorf("%d pages, %d requests that hang", len(l.Pages()), h.entered.Load())
+}
+
+func TestAWorkerThatNeverRanIsDrainedAtOnce(t *testing.T) {
+	f := newFarm(t)
+	w := New(f.cfg)
+	w.Drain(context.Background())
+	if err := w.Run(context.Background()); err != nil {
+		t.Error(err)
 	}
 }
 
