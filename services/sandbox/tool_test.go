@@ -66,7 +66,7 @@ func TestModelsRunCode(t *testing.T) {
 }
 
 func TestHowTheToolsAreDeclared(t *testing.T) {
-	w := newWorld(t, &executiontest.Driver{})
+	w := newWorld(t, &executiontest.Driver{}, func(cfg *Config, _ *Deps) { cfg.Roots = []RootConfig{{"/var/log", "ro"}} })
 	list, err := w.tools.ListTools(w.as("ann"), &toolv1.ListToolsRequest{})
 	if err != nil {
 		t.Fatal(err)
@@ -79,6 +79,11 @@ func TestHowTheToolsAreDeclared(t *testing.T) {
 		found++
 		if tool.Effect != "queryable" || tool.Sink != "exec" || !tool.OutputUntrusted || tool.DefaultTimeout.AsDuration() != toolTimeout || tool.ResultKind != "" {
 			t.Errorf("%+v", tool)
+		}
+		for _, words := range []string{"at most 30 seconds", "512 MiB", "can be read: /var/log."} {
+			if !strings.Contains(tool.Description, words) {
+				t.Errorf("%s does not say %q: %s", tool.Name, words, tool.Description)
+			}
 		}
 	}
 	if found != 2 {

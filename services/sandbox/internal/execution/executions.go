@@ -149,7 +149,8 @@ func (e *Executions) serve(ctx context.Context, key toolkit.Key, req Request, x 
 
 func (e *Executions) run(ctx context.Context, req Request, x *Execution) (Result, error) {
 	result, err := e.runner.Run(ctx, req, x.Output, Events{Started: x.begin})
-	if errors.Is(context.Cause(ctx), ErrShutdown) && (err != nil || result.Status == isolate.StatusCancelled) {
+	killed := err == nil && result.Status == isolate.StatusCancelled
+	if killed && ctx.Err() == nil || (killed || err != nil) && errors.Is(context.Cause(ctx), ErrShutdown) {
 		return Result{}, ErrShutdown
 	}
 	return result, err
