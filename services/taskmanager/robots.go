@@ -16,7 +16,7 @@ const robotsUnreachable = "unreachable"
 
 // asService is ctx for what the task manager does for itself.
 func asService(ctx context.Context) context.Context {
-	return auth.NewContext(ctx, auth.ServicePrincipal("taskmanager"))
+	return auth.NewContext(ctx, auth.ServicePrincipal("task-manager"))
 }
 
 // askRobots asks the fetcher what robots.txt says of addresses of one origin.

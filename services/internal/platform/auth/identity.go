@@ -54,7 +54,7 @@ type wireClaims struct {
 // IsService says whether name is a service of ours, which may sign.
 func IsService(name string) bool {
 	switch name {
-	case "gateway", "orchestrator", "search", "fetcher", "taskmanager", "sandbox":
+	case "gateway", "orchestrator", "search", "fetcher", "task-manager", "sandbox":
 		return true
 	}
 	return false
