@@ -2,7 +2,8 @@
 # Prepares a machine to build and test NanoClaw. Safe to run again: what is
 # there already is only looked at.
 #
-#   deploy/setup.sh          the core: Go, git, a C compiler, Go modules
+#   deploy/setup.sh          the core: Go, git, a C compiler, bubblewrap and
+#                            Python for programs in a sandbox, Go modules
 #   deploy/setup.sh all      and Node.js with npm, for the generators
 #
 # Software comes from package managers alone. Without root nothing is
@@ -92,6 +93,28 @@ check_c() {
   fi
 }
 
+# Programs run by bubblewrap, which must be able to make user namespaces; Python
+# must be in /usr, which is what a sandbox shows of the machine.
+can_isolate() {
+  bwrap --unshare-user --unshare-pid --unshare-net --ro-bind / / --proc /proc true 2>/dev/null
+}
+
+has_python() { [ -x /usr/bin/python3 ] || [ -x /usr/local/bin/python3 ]; }
+
+check_sandbox() {
+  missing=
+  command -v bwrap >/dev/null || missing=bubblewrap
+  has_python || missing="${missing:+$missing }python3"
+  # The packages are two words.
+  # shellcheck disable=SC2086
+  [ -z "$missing" ] || apt_install "programs cannot run in a sandbox, and their tests fail" $missing || return 0
+  if ! can_isolate; then
+    warn "bubblewrap cannot make a sandbox here, so no program runs in one: in a container its security profile must allow user namespaces; on a host look at sysctl kernel.apparmor_restrict_unprivileged_userns, kernel.unprivileged_userns_clone and user.max_user_namespaces"
+    return 0
+  fi
+  say "$(bwrap --version), $(PATH=/usr/local/bin:/usr/bin:/bin python3 --version 2>&1)"
+}
+
 download_modules() {
   if ! packages=$(go list -deps -test -tags netgo,osusergo -f '{{.ImportPath}}' work | wc -l); then
     warn "the Go modules could not be loaded; see above (behind a proxy, set GOPROXY)"
@@ -124,6 +147,7 @@ esac
 check_go
 check_git
 check_c
+check_sandbox
 download_modules
 if [ "${1:-core}" = all ]; then
   check_node

@@ -28,7 +28,6 @@ type attackWorld struct {
 	port        string // of a server on the host
 	reached     atomic.Int64
 	sleeper     *exec.Cmd
-	mounts      string
 	descriptors int
 	replace     *strings.Replacer
 }
@@ -70,7 +69,6 @@ func newAttackWorld(t *testing.T) *attackWorld {
 	}
 	w.replace = strings.NewReplacer("@PORT@", w.port, "@FILE@", w.file, "@SECRET@", fmt.Sprintf("%x", w.secret),
 		"@PID@", strconv.Itoa(w.sleeper.Process.Pid), "@ABSTRACT@", abstract, "@SOCKET@", path)
-	w.mounts = mounts()
 	w.tool = modeOf(t, w.driver.path)
 	open, err := os.ReadDir("/proc/self/fd")
 	if err != nil {
@@ -197,12 +195,16 @@ var attackCalls = map[string]int{
 // is killed.
 const asVictim = "NANOCLAW_TEST_VICTIM"
 
-// beVictim says "started" once its program has said so; both are read from the
-// standard input, the name of the program and its text.
+// beVictim runs a program whose name and text it reads from the standard input.
+// It tells of its cgroups, of the sandbox when it is made, and passes on what
+// the program says.
 func beVictim() int {
 	d, err := NewBubblewrap(Config{MemoryPoll: true})
 	if err != nil {
 		return 1
+	}
+	for _, h := range d.(*bubblewrap).cgroups.made {
+		fmt.Println(h.dir)
 	}
 	in := bufio.NewReader(os.Stdin)
 	mark, _ := in.ReadString('\n')
