@@ -22,8 +22,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const root = "../../.."
 
-// story has whatever the dashboard shows: an answer, a tool that fails, and a
-// model that refuses.
+// story has whatever the dashboard shows: an answer, a tool that fails, a crawl, a
+// program, and a model that refuses.
 const story = `
 model: scripted-metrics
 turns:
@@ -35,6 +35,11 @@ turns:
           - call: {name: fetch_page, arguments: {url: "{{url web_search 0}}"}}
           - call: {name: fetch_page, arguments: {url: "http://10.0.0.1/"}}
       - steps:
+          - call: {name: crawl_batch, arguments: {urls: ["{{url web_search 0}}"]}}
+          - call: {name: run_code, arguments: {language: bash, code: "echo 40"}}
+      - steps:
+          - call: {name: query_crawl_task, arguments: {task_id: "{{result crawl_batch task_id}}", wait_seconds: 50}}
+      - steps:
           - text: "Forty nanometres."
   - replies:
       - http: {status: 401, body: "no"}
@@ -44,6 +49,7 @@ turns:
 func scrape(t *testing.T) map[string][]string {
 	t.Helper()
 	w := world.New(t, story)
+	w.Config.Tools.Enabled, w.Config.Tools.AutoApprove = []string{"*"}, []string{"run_code"}
 	s := w.Start(t)
 	c := world.ClientOf(s)
 	t.Cleanup(c.HTTP.CloseIdleConnections)
