@@ -5,17 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"go.uber.org/goleak"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
-	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
 	fetcherv1 "github.com/nanoclaw/nanoclaw/gen/go/nanoclaw/fetcher/v1"
@@ -299,7 +296,3 @@ func watchTask(ctx context.Context, svc *Service, id string, after int) (events 
 	}()
 	return s.events, func() error { return <-errs }
 }
-
-var _ = status.Code
-var _ = strings.Join
-var _ = time.Second

@@ -27,13 +27,16 @@ func (b *Board) Leased(c Candidate, l frontier.Leased) {
 func (b *Board) Committed(c frontier.Committed) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.touch(b.host(c.Host.Host), c.Host)
+	if c.Host.Host != "" {
+		b.touch(b.host(c.Host.Host), c.Host)
+	}
 	b.close(c.Task, c.Closed)
 	if t := b.tasks[c.Task.ID]; t != nil {
 		if q := t.queueOf(c.Lease.Origin); q != nil {
 			for key, at := range c.Again {
 				if e, ok := q.open[key]; ok {
-					q.open[key] = times{at, e.robotsUntil}
+					e.notBefore = at
+					q.open[key] = e
 				}
 			}
 			q.stale = true
@@ -43,21 +46,21 @@ func (b *Board) Committed(c frontier.Committed) {
 }
 
 // Checked shows what robots.txt says.
-func (b *Board) Checked(a Ask, c frontier.Checked) {
+func (b *Board) Checked(taskID, origin string, c frontier.Checked) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if c.Task.ID == "" { // ended meanwhile
-		b.remove(a.TaskID)
-		b.signal()
-		return
+	if c.Host.Host != "" {
+		b.touch(b.host(c.Host.Host), c.Host)
 	}
-	b.touch(b.host(c.Host.Host), c.Host)
-	b.close(c.Task, c.Closed)
-	if t := b.tasks[a.TaskID]; t != nil {
-		if q := t.queueOf(a.Origin); q != nil {
+	if c.Task.ID != "" {
+		b.close(c.Task, c.Closed)
+	}
+	if t := b.tasks[taskID]; t != nil {
+		if q := t.queueOf(origin); q != nil {
 			for _, key := range c.Allowed {
 				if e, ok := q.open[string(key)]; ok {
-					q.open[string(key)] = times{e.notBefore, c.Until}
+					e.robotsUntil = c.Until
+					q.open[string(key)] = e
 				}
 			}
 			q.stale = true

@@ -53,16 +53,20 @@ type task struct {
 // queue is the open addresses of a task at one origin.
 type queue struct {
 	origin, host string
-	open         map[string]times // by key
-	hold         int64            // not chosen before
-	asking       bool             // robots.txt is being asked for
-	askAt        int64            // robots.txt is not asked for before
-	readyAt      int64            // when the first address may be handed out; never: 0
-	uncheckedAt  int64            // when the first verdict ends or ended; never: 0
-	stale        bool             // readyAt and uncheckedAt are to be computed
+	open         map[string]address // by key
+	hold         int64              // not chosen before
+	asking       bool               // robots.txt is being asked for
+	askAt        int64              // robots.txt is not asked for before
+	readyAt      int64              // when the first address may be handed out; never: 0
+	uncheckedAt  int64              // when the first verdict ends or ended; never: 0
+	stale        bool               // readyAt and uncheckedAt are to be computed
 }
 
-type times struct{ notBefore, robotsUntil int64 }
+type address struct {
+	url                    string
+	ordinal                int
+	notBefore, robotsUntil int64
+}
 
 type hostState struct {
 	nextAt     int64
@@ -134,7 +138,7 @@ func (b *Board) put(row schema.Task, open []schema.Address, askAt int64) {
 	for _, a := range open {
 		q := now[a.Origin]
 		if q == nil {
-			q = &queue{origin: a.Origin, host: a.Host, open: map[string]times{}, stale: true, askAt: askAt}
+			q = &queue{origin: a.Origin, host: a.Host, open: map[string]address{}, stale: true, askAt: askAt}
 			if old := before[a.Origin]; old != nil {
 				q.asking, q.askAt, q.hold = old.asking, old.askAt, old.hold
 			}
@@ -142,7 +146,7 @@ func (b *Board) put(row schema.Task, open []schema.Address, askAt int64) {
 			t.queues = append(t.queues, q)
 			b.host(q.host).queues++
 		}
-		q.open[string(a.URLKey)] = times{a.NotBefore, a.RobotsUntil}
+		q.open[string(a.URLKey)] = address{a.URL, a.Ordinal, a.NotBefore, a.RobotsUntil}
 	}
 }
 

@@ -1,6 +1,10 @@
 package board
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/nanoclaw/nanoclaw/services/taskmanager/internal/schema"
+)
 
 // Candidate is what may be leased.
 type Candidate struct{ TaskID, Origin, Host string }
@@ -131,8 +135,15 @@ func (b *Board) NotNow(c Candidate, now int64) {
 	b.signal()
 }
 
-// Ask is an origin of a task whose robots.txt is not known.
-type Ask struct{ TaskID, Origin string }
+// Ask is an origin of a task whose robots.txt is not known, with the addresses
+// that wait for it.
+type Ask struct {
+	TaskID, Origin string
+	Addresses      []schema.Address
+}
+
+// mostAsked addresses stand in one question.
+const mostAsked = 100
 
 // Unchecked lists at most so many origins whose robots.txt is to be asked for,
 // and counts them as being asked until Asked.
@@ -151,20 +162,32 @@ func (b *Board) Unchecked(now int64, most int) (asks []Ask, next int64) {
 					return asks, now
 				}
 				q.asking = true
-				asks = append(asks, Ask{t.row.ID, q.origin})
+				asks = append(asks, Ask{t.row.ID, q.origin, q.unchecked(t.row.ID, now)})
 			}
 		}
 	}
 	return asks, w.at
 }
 
+// unchecked are the addresses of a queue of which robots.txt is not known, in
+// their order.
+func (q *queue) unchecked(taskID string, now int64) (out []schema.Address) {
+	for key, a := range q.open {
+		if a.robotsUntil <= now {
+			out = append(out, schema.Address{TaskID: taskID, URLKey: []byte(key), Ordinal: a.ordinal, Origin: q.origin, Host: q.host, URL: a.url})
+		}
+	}
+	slices.SortFunc(out, func(a, b schema.Address) int { return a.Ordinal - b.Ordinal })
+	return out[:min(len(out), mostAsked)]
+}
+
 // Asked says that an origin was asked about, and is not to be asked again before
-// a time. When there was nothing to ask, the board was out of date.
-func (b *Board) Asked(a Ask, again int64, nothing bool) {
+// a time. stale: what the board has of the task is out of date.
+func (b *Board) Asked(a Ask, again int64, stale bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if t := b.tasks[a.TaskID]; t != nil {
-		t.dirty = t.dirty || nothing
+		t.dirty = t.dirty || stale
 		if q := t.queueOf(a.Origin); q != nil {
 			q.asking, q.askAt = false, again
 		}

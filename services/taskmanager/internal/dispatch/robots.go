@@ -15,8 +15,6 @@ const (
 	askAgain = 2 * time.Second
 	// askTimeout bounds one question; the fetcher's own limits are shorter.
 	askTimeout = 90 * time.Second
-	// addressesAtOnce is how many addresses one question has.
-	addressesAtOnce = 100
 )
 
 // askRobots asks about every origin before any of its addresses is handed out.
@@ -57,19 +55,12 @@ func (d *Dispatcher) askRobots(ctx context.Context) {
 
 // ask asks about one origin of one task.
 func (d *Dispatcher) ask(ctx context.Context, a board.Ask) {
-	again, nothing := int64(0), false
-	defer func() { d.Board.Asked(a, again, nothing) }()
+	again, stale := int64(0), false
+	defer func() { d.Board.Asked(a, again, stale) }()
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
-	rows, err := d.Frontier.Unchecked(ctx, a.TaskID, a.Origin, addressesAtOnce)
-	if err != nil || len(rows) == 0 {
-		nothing = true
-		again = d.now() + askAgain.Milliseconds()
-		d.lookSoon() // somebody else asked, or the task has ended
-		return
-	}
-	urls := make([]string, len(rows))
-	for i, r := range rows {
+	urls := make([]string, len(a.Addresses))
+	for i, r := range a.Addresses {
 		urls[i] = r.URL
 	}
 	v, err := d.Robots(ctx, urls)
@@ -80,12 +71,15 @@ func (d *Dispatcher) ask(ctx context.Context, a board.Ask) {
 		}
 		return
 	}
-	checked, err := d.Frontier.Robots(ctx, rows, v)
+	checked, err := d.Frontier.Robots(ctx, a.Addresses, v)
 	if err != nil {
 		again = d.now() + askAgain.Milliseconds()
 		d.complain(ctx, "what robots.txt says was not kept", err)
 		return
 	}
-	d.Board.Checked(a, checked)
+	d.Board.Checked(a.TaskID, a.Origin, checked)
+	if stale = checked.Stale; stale {
+		d.lookSoon()
+	}
 	d.Hub.Tell(a.TaskID)
 }

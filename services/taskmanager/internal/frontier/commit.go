@@ -43,8 +43,8 @@ type Committed struct {
 	// was done.
 	Recorded  int
 	Cancelled bool
-	// Lease and Host are as they are now. Changed says that there was a change,
-	// and not an answer from memory.
+	// Lease and Host are as they are now; Host is empty when it was left alone.
+	// Changed says that there was a change, and not an answer from memory.
 	Lease   schema.Lease
 	Host    schema.Host
 	Task    schema.Task
@@ -115,8 +115,11 @@ func recorded(parts string) []int {
 
 // take is Commit for a lease that holds.
 func (s *Store) take(ctx context.Context, tx bun.IDB, now int64, p Part, out *Committed) error {
-	if err := store.ForUpdate(tx.NewSelect().Model(&out.Host).Where("host = ?", out.Lease.Host)).Scan(ctx); err != nil {
-		return fmt.Errorf("read host: %w", err)
+	told := p.Final || slices.ContainsFunc(p.Pages, func(page Page) bool { return !page.Facts.Clean() })
+	if told {
+		if err := s.readHost(ctx, tx, out); err != nil {
+			return err
+		}
 	}
 	book, err := ledger.Open(ctx, tx, now, out.Lease.TaskID)
 	if err != nil {
@@ -150,11 +153,32 @@ func (s *Store) take(ctx context.Context, tx bun.IDB, now int64, p Part, out *Co
 		return err
 	}
 	out.Task, out.Changed = *book.Task, true
-	return s.keepLease(ctx, tx, now, p, out)
+	if out.Task.Ended() && !told {
+		if err := s.readHost(ctx, tx, out); err != nil {
+			return err
+		}
+		told = true
+	}
+	if !told {
+		out.Lease.Clean += len(pages)
+	}
+	return s.keepLease(ctx, tx, now, p, told, out)
+}
+
+// readHost locks the row of the lease's host, and tells it of the pages that came
+// since it was told last. Parts in the middle of a batch whose pages all came
+// leave the row alone.
+func (s *Store) readHost(ctx context.Context, tx bun.IDB, out *Committed) error {
+	if err := store.ForUpdate(tx.NewSelect().Model(&out.Host).Where("host = ?", out.Lease.Host)).Scan(ctx); err != nil {
+		return fmt.Errorf("read host: %w", err)
+	}
+	out.Host.Credit(s.Policy(out.Lease.Host), out.Lease.Clean)
+	out.Lease.Clean = 0
+	return nil
 }
 
 // keepLease writes lease and host as they are after the part.
-func (s *Store) keepLease(ctx context.Context, tx bun.IDB, now int64, p Part, out *Committed) error {
+func (s *Store) keepLease(ctx context.Context, tx bun.IDB, now int64, p Part, told bool, out *Committed) error {
 	l := &out.Lease
 	if p.Part > 1 {
 		l.Parts += ","
@@ -168,9 +192,12 @@ func (s *Store) keepLease(ctx context.Context, tx bun.IDB, now int64, p Part, ou
 		out.Host.LeaseID, out.Host.LeaseUntil = "", 0
 		out.Host.Rest(now, s.Policy(l.Host))
 	}
-	_, err := tx.NewUpdate().Model(l).Column("state", "parts", "lease_until", "ended_at").WherePK().Exec(ctx)
+	_, err := tx.NewUpdate().Model(l).Column("state", "parts", "clean", "lease_until", "ended_at").WherePK().Exec(ctx)
 	if err != nil {
 		return fmt.Errorf("update lease: %w", err)
+	}
+	if !told {
+		return nil
 	}
 	return saveHost(ctx, tx, now, &out.Host)
 }

@@ -52,23 +52,18 @@ func (s *Store) Lease(ctx context.Context, want Want) (Leased, error) {
 		if err := s.reserve(ctx, tx, now, want, &out); err != nil {
 			return err
 		}
-		book, err := ledger.Open(ctx, tx, now, want.TaskID)
-		if errors.Is(err, sql.ErrNoRows) {
-			return ErrNotNow
-		}
+		pace := out.Host.Pace
+		t, free, err := s.free(ctx, tx, now, want.TaskID)
 		if err != nil {
 			return err
 		}
-		free, err := s.free(ctx, tx, now, book.Task)
-		if err != nil {
-			return err
-		}
+		book := ledger.New(tx, now, &t)
 		out.Grant = out.Host.Grant(now, s.Policy(want.Host), free)
 		if err := s.targets(ctx, tx, now, want, book, &out); err != nil {
 			return err
 		}
 		if len(out.Targets) > 0 {
-			if err := s.grant(ctx, tx, now, id, want, book, &out); err != nil {
+			if err := s.grant(ctx, tx, now, id, want, book, pace, &out); err != nil {
 				return err
 			}
 		}
@@ -106,32 +101,44 @@ func (s *Store) reserve(ctx context.Context, tx bun.IDB, now int64, want Want, o
 	return nil
 }
 
-// free is how many requests more a task may have at once. A task that waits for
-// its turn gets it here, or ErrNotNow.
-func (s *Store) free(ctx context.Context, tx bun.IDB, now int64, t *schema.Task) (int, error) {
-	if t.Status == schema.StatusPending {
-		if err := LockUser(ctx, tx, now, t.UserID); err != nil {
-			return 0, err
-		}
-		n, err := tx.NewSelect().Model((*schema.Task)(nil)).Where("user_id = ? AND status = ?", t.UserID, schema.StatusRunning).Count(ctx)
-		if err != nil {
-			return 0, fmt.Errorf("count running tasks: %w", err)
-		}
-		if int(n) >= s.RunningPerUser {
-			return 0, ErrNotNow
-		}
-		return t.Parallel, nil
+// free locks a task that has not ended and tells how many requests more it may
+// have at once. A task that waits for its turn gets it here, or ErrNotNow.
+func (s *Store) free(ctx context.Context, tx bun.IDB, now int64, taskID string) (schema.Task, int, error) {
+	var row struct {
+		schema.Task `bun:",extend"`
+		Used        int `bun:"used,scanonly"`
 	}
-	var used int
-	err := tx.NewSelect().Model((*schema.Lease)(nil)).ColumnExpr("COALESCE(SUM(parallel), 0)").
-		Where("task_id = ? AND state = ? AND lease_until >= ?", t.ID, schema.LeaseLive, now).Scan(ctx, &used)
+	q := tx.NewSelect().Model(&row).ColumnExpr("?TableColumns").
+		// Of the row that was locked, so that the leases are counted after that.
+		ColumnExpr("(SELECT COALESCE(SUM(l.parallel), 0) FROM crawl_leases AS l WHERE l.task_id = ?TableAlias.id AND l.state = ? AND l.lease_until >= ?) AS used", schema.LeaseLive, now).
+		Where("id = ? AND status IN (?, ?)", taskID, schema.StatusPending, schema.StatusRunning)
+	err := store.ForUpdate(q).Scan(ctx)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return row.Task, 0, ErrNotNow
+	case err != nil:
+		return row.Task, 0, fmt.Errorf("lock task %s: %w", taskID, err)
+	case row.Used >= row.Parallel:
+		return row.Task, 0, ErrNotNow
+	case row.Status == schema.StatusPending:
+		err = s.turn(ctx, tx, now, row.UserID)
+	}
+	return row.Task, row.Parallel - row.Used, err
+}
+
+// turn answers ErrNotNow when as many tasks of a user run as may.
+func (s *Store) turn(ctx context.Context, tx bun.IDB, now int64, userID string) error {
+	if err := LockUser(ctx, tx, now, userID); err != nil {
+		return err
+	}
+	n, err := tx.NewSelect().Model((*schema.Task)(nil)).Where("user_id = ? AND status = ?", userID, schema.StatusRunning).Count(ctx)
 	if err != nil {
-		return 0, fmt.Errorf("count requests of task %s: %w", t.ID, err)
+		return fmt.Errorf("count running tasks: %w", err)
 	}
-	if used >= t.Parallel {
-		return 0, ErrNotNow
+	if int(n) >= s.RunningPerUser {
+		return ErrNotNow
 	}
-	return t.Parallel - used, nil
+	return nil
 }
 
 // LockUser lets closures that count the tasks of a user go one after another.
@@ -178,7 +185,7 @@ func (s *Store) targets(ctx context.Context, tx bun.IDB, now int64, want Want, b
 }
 
 // grant writes the lease.
-func (s *Store) grant(ctx context.Context, tx bun.IDB, now int64, id string, want Want, book *ledger.Book, out *Leased) error {
+func (s *Store) grant(ctx context.Context, tx bun.IDB, now int64, id string, want Want, book *ledger.Book, pace host.Pace, out *Leased) error {
 	out.Grant.Parallel = min(out.Grant.Parallel, len(out.Targets))
 	keys := make([]byte, 0, len(out.Targets)*16)
 	for _, a := range out.Targets {
@@ -192,7 +199,7 @@ func (s *Store) grant(ctx context.Context, tx bun.IDB, now int64, id string, wan
 		return fmt.Errorf("store lease: %w", err)
 	}
 	out.Host.LeaseID, out.Host.LeaseUntil = id, out.Lease.LeaseUntil
-	if err := saveHost(ctx, tx, now, &out.Host); err != nil {
+	if err := saveLease(ctx, tx, now, &out.Host, pace); err != nil {
 		return err
 	}
 	if book.Task.Status == schema.StatusPending {

@@ -53,7 +53,7 @@ func (s *Store) Picture(ctx context.Context, want func(t *schema.Task) bool) (Pi
 
 func (s *Store) openOf(ctx context.Context, ids []string, out map[string][]schema.Address) error {
 	var rows []schema.Address
-	err := s.DB.Read().NewSelect().Model(&rows).Column("task_id", "url_key", "origin", "host", "not_before", "robots_until").
+	err := s.DB.Read().NewSelect().Model(&rows).Column("task_id", "url_key", "ordinal", "origin", "host", "url", "not_before", "robots_until").
 		Where("task_id IN (?)", bun.List(ids)).Where("state = ?", schema.StateOpen).Scan(ctx)
 	if err != nil {
 		return fmt.Errorf("read open addresses: %w", err)

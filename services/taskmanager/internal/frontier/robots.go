@@ -38,6 +38,16 @@ type Verdict struct {
 	Refused []string
 }
 
+// closes reports whether some of n addresses may be closed by the verdict.
+func (v Verdict) closes(n int) bool {
+	for i := range n {
+		if i >= len(v.Allowed) || !v.Allowed[i] {
+			return true
+		}
+	}
+	return v.Unreachable
+}
+
 // refused are the words for an address; empty when it is fetched.
 func (v Verdict) refused(i int) string {
 	if i < len(v.Refused) {
@@ -46,29 +56,16 @@ func (v Verdict) refused(i int) string {
 	return ""
 }
 
-// Checked is what a verdict changed. Task is empty when it had ended.
+// Checked is what a verdict changed. Task and Host are empty when they were left
+// alone.
 type Checked struct {
 	Task schema.Task
 	Host schema.Host
 	// Allowed until Until, and Closed.
 	Allowed, Closed [][]byte
 	Until           int64
-}
-
-// Unchecked reads the open addresses of a task at an origin of which robots.txt
-// is not known.
-func (s *Store) Unchecked(ctx context.Context, taskID, origin string, limit int) (rows []schema.Address, err error) {
-	now, err := s.Clock(ctx, s.DB.Read())
-	if err != nil {
-		return nil, err
-	}
-	err = s.DB.Read().NewSelect().Model(&rows).
-		Where("task_id = ? AND state = ? AND origin = ? AND robots_until <= ?", taskID, schema.StateOpen, origin, now).
-		Order("ordinal").Limit(int64(limit)).Scan(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("read unchecked addresses of task %s: %w", taskID, err)
-	}
-	return rows, nil
+	// Stale says that addresses which were asked about are not open any more.
+	Stale bool
 }
 
 // Robots applies a verdict: what is allowed may be handed out while it holds,
@@ -77,49 +74,76 @@ func (s *Store) Unchecked(ctx context.Context, taskID, origin string, limit int)
 func (s *Store) Robots(ctx context.Context, asked []schema.Address, v Verdict) (Checked, error) {
 	var out Checked
 	if len(asked) == 0 {
-		return out, nil
+		return Checked{Stale: true}, nil
 	}
-	taskID, hostport := asked[0].TaskID, asked[0].Host
 	err := s.DB.Write(ctx, func(ctx context.Context, tx bun.IDB) error {
 		out = Checked{}
 		now, err := s.Clock(ctx, tx)
 		if err != nil {
 			return err
 		}
-		if err := Ensure(ctx, tx, now, []string{hostport}); err != nil {
-			return err
-		}
-		var h schema.Host
-		if err := store.ForUpdate(tx.NewSelect().Model(&h).Where("host = ?", hostport)).Scan(ctx); err != nil {
-			return fmt.Errorf("read host: %w", err)
-		}
-		book, err := ledger.Open(ctx, tx, now, taskID)
-		if errors.Is(err, sql.ErrNoRows) {
-			return nil // ended meanwhile
-		}
+		h, err := ensured(ctx, tx, now, asked[0].Host)
 		if err != nil {
 			return err
+		}
+		was := h
+		// Whoever closes addresses has locked their task before reading them.
+		var book *ledger.Book
+		if v.closes(len(asked)) {
+			book, err = ledger.Open(ctx, tx, now, asked[0].TaskID)
+			if errors.Is(err, sql.ErrNoRows) {
+				out.Stale = true
+				return nil // ended meanwhile
+			}
+			if err != nil {
+				return err
+			}
 		}
 		done, err := s.applied(ctx, tx, now, &h, asked, v, &out)
 		if err != nil {
 			return err
 		}
-		if err := book.Close(ctx, done); err != nil {
-			return err
+		if len(done) > 0 {
+			if err := closeAll(ctx, book, done, &out); err != nil {
+				return err
+			}
 		}
-		if err := book.Save(ctx); err != nil {
-			return err
+		if h.Pace == was.Pace && h.RobotsUntil-was.RobotsUntil < minRobotsValid.Milliseconds() {
+			return nil
 		}
-		for _, d := range done {
-			out.Closed = append(out.Closed, d.Address.URLKey)
-		}
-		if err := saveHost(ctx, tx, now, &h); err != nil {
-			return err
-		}
-		out.Task, out.Host = *book.Task, h
-		return nil
+		out.Host = h
+		return saveHost(ctx, tx, now, &out.Host)
 	})
 	return out, err
+}
+
+// ensured locks the row of a host, and makes it when there is none.
+func ensured(ctx context.Context, tx bun.IDB, now int64, name string) (h schema.Host, err error) {
+	lock := func() error { return store.ForUpdate(tx.NewSelect().Model(&h).Where("host = ?", name)).Scan(ctx) }
+	if err = lock(); errors.Is(err, sql.ErrNoRows) {
+		if err = Ensure(ctx, tx, now, []string{name}); err == nil {
+			err = lock()
+		}
+	}
+	if err != nil {
+		return h, fmt.Errorf("read host: %w", err)
+	}
+	return h, nil
+}
+
+// closeAll closes addresses of a locked task.
+func closeAll(ctx context.Context, book *ledger.Book, done []ledger.Done, out *Checked) error {
+	if err := book.Close(ctx, done); err != nil {
+		return err
+	}
+	if err := book.Save(ctx); err != nil {
+		return err
+	}
+	for _, d := range done {
+		out.Closed = append(out.Closed, d.Address.URLKey)
+	}
+	out.Task = *book.Task
+	return nil
 }
 
 // applied changes the host and gives back what is to be closed.
@@ -151,11 +175,16 @@ func (s *Store) applied(ctx context.Context, tx bun.IDB, now int64, h *schema.Ho
 		}
 	}
 	if len(out.Allowed) > 0 {
-		_, err := tx.NewUpdate().Model((*schema.Address)(nil)).Set("robots_until = ?", until).
+		res, err := tx.NewUpdate().Model((*schema.Address)(nil)).Set("robots_until = ?", until).
 			Where("task_id = ? AND state = ?", taskID, schema.StateOpen).Where("url_key IN (?)", bun.List(out.Allowed)).Exec(ctx)
 		if err != nil {
 			return nil, fmt.Errorf("mark addresses of task %s as allowed: %w", taskID, err)
 		}
+		n, err := res.RowsAffected()
+		if err != nil {
+			return nil, err
+		}
+		out.Stale = int(n) < len(out.Allowed)
 	}
 	if len(forbidden) == 0 {
 		return nil, nil

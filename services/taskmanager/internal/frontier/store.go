@@ -100,6 +100,18 @@ func Ensure(ctx context.Context, tx bun.IDB, now int64, hosts []string) error {
 	return nil
 }
 
+// saveLease writes who has a host, and its pace only if that was changed.
+func saveLease(ctx context.Context, tx bun.IDB, now int64, h *schema.Host, pace host.Pace) error {
+	if h.Pace != pace {
+		return saveHost(ctx, tx, now, h)
+	}
+	h.UpdatedAt = now
+	if _, err := tx.NewUpdate().Model(h).Column("lease_id", "lease_until", "updated_at").WherePK().Exec(ctx); err != nil {
+		return fmt.Errorf("reserve host: %w", err)
+	}
+	return nil
+}
+
 func saveHost(ctx context.Context, tx bun.IDB, now int64, h *schema.Host) error {
 	h.UpdatedAt = now
 	if _, err := tx.NewUpdate().Model(h).WherePK().Exec(ctx); err != nil {

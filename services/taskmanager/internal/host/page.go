@@ -163,9 +163,24 @@ func (p *Pace) came(policy Policy, page Page) {
 	} else {
 		p.LatencyMS += (ms - p.LatencyMS) / 4
 	}
-	if p.Clean++; p.Clean >= growAfter {
-		p.Parallel, p.Clean = min(p.window(policy)+1, maxParallel), 0
+	p.Credit(policy, 1)
+}
+
+// Credit takes pages into account that came, and that nobody else was told of.
+func (p *Pace) Credit(policy Policy, pages int) {
+	if pages == 0 {
+		return
 	}
+	p.Failures, p.Opens, p.Blocks = 0, 0, 0
+	for p.Clean += pages; p.Clean >= growAfter; p.Clean -= growAfter {
+		p.Parallel = min(p.window(policy)+1, maxParallel)
+	}
+}
+
+// Clean reports whether a page tells nothing of its host but that it bears what it
+// gets.
+func (p Page) Clean() bool {
+	return p.Outcome == OutcomeFetched && p.StatusCode > 0 && p.StatusCode < http.StatusBadRequest
 }
 
 // shrink halves what the host gets at once.

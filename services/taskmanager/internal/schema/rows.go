@@ -120,6 +120,7 @@ type Lease struct {
 	Parallel   int
 	URLKeys    []byte `bun:"url_keys"`
 	Parts      string
+	Clean      int
 	LeaseUntil int64
 	CreatedAt  int64
 	EndedAt    int64

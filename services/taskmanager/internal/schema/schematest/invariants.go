@@ -40,7 +40,9 @@ var broken = map[string]string{
 	"two leases of one host": `SELECT host FROM crawl_leases WHERE state = 'live' GROUP BY host HAVING COUNT(*) > 1`,
 	"a lease that its host does not know": `SELECT id FROM crawl_leases AS l WHERE state = 'live' AND
 		NOT EXISTS (SELECT 1 FROM crawl_hosts AS h WHERE h.lease_id = l.id)`,
-	"more requests at once than the task may have": `SELECT l.task_id FROM crawl_leases AS l JOIN crawl_tasks AS t ON t.id = l.task_id WHERE l.state = 'live' GROUP BY l.task_id, t.parallel HAVING SUM(l.parallel) > t.parallel`,
+	"more requests at once than the task may have": `SELECT l.id FROM crawl_leases AS l JOIN crawl_tasks AS t ON t.id = l.task_id
+		JOIN crawl_leases AS o ON o.task_id = l.task_id AND o.state = 'live' AND o.created_at <= l.created_at AND o.lease_until >= l.created_at
+		WHERE l.state = 'live' GROUP BY l.id, t.parallel HAVING SUM(o.parallel) > t.parallel`,
 }
 
 // Check fails the test when the database says two things at once.

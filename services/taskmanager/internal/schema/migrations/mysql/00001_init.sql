@@ -79,6 +79,7 @@ CREATE TABLE IF NOT EXISTS crawl_leases (
   parallel    INT          NOT NULL,
   url_keys    LONGBLOB     NOT NULL,
   parts       MEDIUMTEXT   NOT NULL,
+  clean       INT          NOT NULL,
   lease_until BIGINT       NOT NULL,
   created_at  BIGINT       NOT NULL,
   ended_at    BIGINT       NOT NULL,

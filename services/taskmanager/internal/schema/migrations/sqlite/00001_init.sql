@@ -78,7 +78,8 @@ CREATE INDEX crawl_hosts_updated ON crawl_hosts (updated_at);
 
 -- Retention: 1 hour after the lease's end, so that a commit that is sent again
 -- is answered as before. url_keys are the keys of its addresses, 16 bytes each;
--- parts is what was recorded by each part, separated by commas.
+-- parts is what was recorded by each part, separated by commas, and clean how many
+-- pages came that the row of the host does not know of yet.
 CREATE TABLE crawl_leases (
   id          VARCHAR(64)  NOT NULL PRIMARY KEY,
   task_id     VARCHAR(64)  NOT NULL,
@@ -89,6 +90,7 @@ CREATE TABLE crawl_leases (
   parallel    INT          NOT NULL,
   url_keys    BLOB         NOT NULL,
   parts       TEXT         NOT NULL,
+  clean       INT          NOT NULL,
   lease_until BIGINT       NOT NULL,
   created_at  BIGINT       NOT NULL,
   ended_at    BIGINT       NOT NULL
