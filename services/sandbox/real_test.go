@@ -79,6 +79,20 @@ func TestFilesStayInTheWorkspaceForTheNextProgram(t *testing.T) {
 	}
 }
 
+func TestAProgramThatClosesItsFoldersIsNotInTheWayOfTheNext(t *testing.T) {
+	w := isolated(t)
+	first := w.run(&sandboxv1.ExecuteRequest{Language: "bash", WorkspaceId: "notes", Code: "mkdir d && echo 1 > d/f && echo 2 > f && chmod 000 d f . && echo closed"}).result
+	if first.Stdout != "closed\n" {
+		t.Fatalf("%+v", first)
+	}
+	if got := w.run(&sandboxv1.ExecuteRequest{Language: "bash", WorkspaceId: "notes", Code: "ls"}).result; got.Stdout != "d\nf\n" {
+		t.Errorf("%q, %q", got.Stdout, got.Stderr)
+	}
+	if _, err := w.files.DeleteWorkspace(w.as("ann"), &sandboxv1.DeleteWorkspaceRequest{WorkspaceId: "notes"}); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestAModuleOfTheWorkspaceIsFound(t *testing.T) {
 	w := isolated(t)
 	if w.svc.machine.Capabilities(t.Context()).Languages["python"] == "" {

@@ -109,7 +109,8 @@ func (s *Snapshot) entry(dir *os.Root, at, name string, depth int) {
 		s.Partial = true
 	case info.IsDir():
 		sub, err := dir.OpenRoot(name)
-		if err != nil {
+		if err != nil { // gone, or closed to us by the program
+			s.Partial = true
 			return
 		}
 		defer sub.Close()

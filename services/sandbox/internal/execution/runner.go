@@ -183,6 +183,7 @@ func (r *Runner) inWorkspace(ctx context.Context, req Request, spec isolate.Spec
 		return Result{}, err
 	}
 	defer done()
+	reopen(dir)
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return Result{}, fmt.Errorf("open workspace: %w", err)
@@ -199,6 +200,7 @@ func (r *Runner) inWorkspace(ctx context.Context, req Request, spec isolate.Spec
 	if err != nil {
 		return result, err
 	}
+	reopen(dir)
 	after, err := artifact.Take(root)
 	if err != nil { // the program may have taken its own folder away from us
 		r.Log.WarnContext(ctx, "the files of a program cannot be listed", "error", err)
@@ -210,6 +212,13 @@ func (r *Runner) inWorkspace(ctx context.Context, req Request, spec isolate.Spec
 	result.ArtifactsTruncated = more || after.Partial || before.Partial
 	return result, nil
 }
+
+// folderMode is that of workspaces.
+const folderMode = 0o700
+
+// reopen undoes that a program has closed its own folder to everybody. It could
+// not put anything else in the place of that folder.
+func reopen(dir string) { _ = os.Chmod(dir, folderMode) } // a folder that is gone is told by whoever opens it
 
 // run gives the program its sandbox.
 func (r *Runner) run(ctx context.Context, spec isolate.Spec, out *output.Capture) (Result, error) {

@@ -216,7 +216,7 @@ func TestAnExecutionCanBeSeenInATrace(t *testing.T) {
 		}
 		got := map[string]string{}
 		for _, a := range ended[0].Attributes() {
-			got[string(a.Key)] = a.Value.Emit()
+			got[string(a.Key)] = a.Value.String()
 		}
 		want := map[string]string{"nanoclaw.sandbox.language": "python", "nanoclaw.sandbox.status": status, "nanoclaw.sandbox.queue_ms": got["nanoclaw.sandbox.queue_ms"]}
 		if diff := cmp.Diff(want, got); diff != "" {
