@@ -46,7 +46,7 @@ test-faults: setup ## The same with the long tests in full, nothing from the cac
 
 .PHONY: test-backends
 test-backends: setup $(s3) ## Stores, caches, limits and blobs on real MySQL or MariaDB, Redis and S3
-	@TEST_NAME=test-backends TEST_TAGS=backends TEST_FLAGS="-count=1 $${TEST_FLAGS:-}" .ci/test \
+	@TEST_NAME=test-backends TEST_TAGS=backends TEST_TIMEOUT=$${TEST_TIMEOUT:-10m} TEST_FLAGS="-count=1 $${TEST_FLAGS:-}" .ci/test \
 		./services/internal/platform/{store,cache,redisconn,ratelimit,blob}/... ./services/orchestrator/... ./services/test/apart/...
 
 .PHONY: test-node

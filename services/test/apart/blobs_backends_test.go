@@ -17,8 +17,9 @@ import (
 	"github.com/nanoclaw/nanoclaw/services/test/internal/world"
 )
 
-// longer than a call to an S3 that is away takes to fail, and than a lease.
-const blobOutage = 20 * time.Second
+// blobOutage is longer than a call to an S3 that is away takes to fail, and than
+// a lease.
+const blobOutage = 16 * time.Second
 
 func TestALongResultWaitsForAnS3ThatIsAway(t *testing.T) {
 	w := world.New(t, answering)

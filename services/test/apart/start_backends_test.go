@@ -21,11 +21,13 @@ import (
 // The first commit of a run stores the message and the run. Whoever loses its
 // answer cannot know what is stored.
 func TestAMessageWhoseFirstCommitLostItsAnswerIsAskedOnce(t *testing.T) {
+	t.Parallel()
 	for name, down := range map[string]time.Duration{
 		"and the database answers at once":                        0,
 		"and the database is away for longer than a caller waits": 8 * time.Second,
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			d, hands, l := overALine(t)
 			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 			defer cancel()
