@@ -34,6 +34,8 @@ type plan struct {
 	loads []load
 	// watchers of one run.
 	watchers int
+	// crawlTasks of crawlPages each are crawled crawlTurns times.
+	crawlTasks, crawlPages, crawlTurns int
 }
 
 // load is streams that the provider writes a chunk to every so often.
@@ -47,7 +49,7 @@ type load struct {
 }
 
 var (
-	// whole takes about two minutes on two cores.
+	// whole takes about three minutes on two cores.
 	whole = plan{
 		starts: 5, unaryTime: time.Second, unaryTurns: 3,
 		loads: []load{
@@ -56,7 +58,7 @@ var (
 			{streams: 1, every: 10 * time.Millisecond, window: 4 * time.Second},
 			{streams: 800, every: 32 * time.Millisecond, window: 5 * time.Second, saturating: true}, // 25,000 chunks a second
 		},
-		watchers: 1000,
+		watchers: 1000, crawlTasks: 100, crawlPages: 50, crawlTurns: 3,
 	}
 	// smoke shows that everything still runs.
 	smoke = plan{
@@ -65,7 +67,7 @@ var (
 			{streams: 50, every: 50 * time.Millisecond, window: time.Second},
 			{streams: 1, every: 10 * time.Millisecond, window: time.Second},
 		},
-		watchers: 50,
+		watchers: 50, crawlTasks: 5, crawlPages: 10, crawlTurns: 1,
 	}
 )
 
@@ -91,7 +93,7 @@ func run(ctx context.Context, args []string) error {
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	binary := flags.String("nanoclaw", "bin/nanoclaw", "the binary to measure")
 	short := flags.Bool("smoke", false, "only show that everything runs")
-	only := flags.String("only", "", "one of start, unary, streams, viewers")
+	only := flags.String("only", "", "one of start, unary, streams, viewers, crawl")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -111,7 +113,7 @@ func run(ctx context.Context, args []string) error {
 		name    string
 		measure func(context.Context) error
 	}{
-		{"start", b.start}, {"unary", b.unary}, {"streams", b.streams}, {"viewers", b.viewing},
+		{"start", b.start}, {"unary", b.unary}, {"streams", b.streams}, {"viewers", b.viewing}, {"crawl", b.crawl},
 	} {
 		if *only != "" && *only != stage.name {
 			continue

@@ -14,12 +14,16 @@ import (
 //	read       opens streams, reads them to their end and tells how long the
 //	           chunks took
 //	view       watches one run many times over SSE
+//	site       web sites, each at a loopback address of its own
+//	fetch      fetches addresses and reads their tags, and keeps nothing
 //	plain      a gRPC server without anything, that gives one fixed answer
 var roles = map[string]func(ctx context.Context, args []string) error{
 	"provider": beProvider,
 	"read":     beReader,
 	"view":     beViewer,
 	"plain":    bePlain,
+	"site":     beSite,
+	"fetch":    beFetcher,
 }
 
 // untilStdinEnds is a context that ends when the process that started this one

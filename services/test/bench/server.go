@@ -49,12 +49,12 @@ type server struct {
 var readyLine = regexp.MustCompile(`http://([^/]+)/.* \(gRPC ([^,]+),`)
 
 // serve starts the suite on an empty data folder, with users.
-func (b *bench) serve(ctx context.Context, modelURL string) (*server, error) {
+func (b *bench) serve(ctx context.Context, modelURL string, more ...string) (*server, error) {
 	dir, err := os.MkdirTemp(b.dir, "server-")
 	if err != nil {
 		return nil, err
 	}
-	s, err := b.serveIn(ctx, dir, modelURL)
+	s, err := b.serveIn(ctx, dir, modelURL, more...)
 	if err != nil {
 		return nil, err
 	}
@@ -65,15 +65,15 @@ func (b *bench) serve(ctx context.Context, modelURL string) (*server, error) {
 	return s, nil
 }
 
-// serveIn starts the suite on a folder.
-func (b *bench) serveIn(ctx context.Context, dir, modelURL string) (*server, error) {
+// serveIn starts the suite on a folder, with more lines of configuration.
+func (b *bench) serveIn(ctx context.Context, dir, modelURL string, more ...string) (*server, error) {
 	s := &server{dir: dir, tokenFile: filepath.Join(dir, "tokens")}
 	var err error
 	if s.admin, err = addrtest.Choose(); err != nil {
 		return nil, err
 	}
 	file := filepath.Join(dir, "config.yml")
-	if err := os.WriteFile(file, fmt.Appendf(nil, config, s.data(), s.admin, modelURL), 0o600); err != nil {
+	if err := os.WriteFile(file, fmt.Appendf(nil, config+strings.Join(more, "\n")+"\n", s.data(), s.admin, modelURL), 0o600); err != nil {
 		return nil, err
 	}
 	if s.process, err = launch(ctx, b.binary, "serve", "--config", file); err != nil {
