@@ -53,17 +53,20 @@ func TestWhatAFolderHoldsIsCounted(t *testing.T) {
 		t.Fatal(err)
 	}
 	// a, b, the file once and the link.
-	if got := usage(dir); got.files != 4 || got.bytes < 64<<10 || got.bytes > 128<<10 || got.deep {
+	if got := usage(dir, 1000); got.files != 4 || got.bytes < 64<<10 || got.bytes > 128<<10 || got.deep {
 		t.Errorf("%+v", got)
+	}
+	if got := usage(dir, 2); got.files <= 2 {
+		t.Errorf("more than two: %+v", got)
 	}
 	deep := t.TempDir()
 	if err := os.MkdirAll(filepath.Join(deep, strings.Repeat("d/", maxDepth+5)), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if got := usage(deep); !got.deep {
+	if got := usage(deep, 1000); !got.deep {
 		t.Errorf("a deep folder: %+v", got)
 	}
-	if got := usage(filepath.Join(dir, "missing")); got != (used{}) {
+	if got := usage(filepath.Join(dir, "missing"), 1000); got != (used{}) {
 		t.Errorf("no folder: %+v", got)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"os/exec"
 	"runtime"
@@ -79,7 +80,7 @@ func (r *run) do(ctx context.Context) (Result, error) {
 	if r.cgroup, err = r.driver.cgroups.open(r.spec.Limits); err != nil {
 		return Result{}, fmt.Errorf("making a cgroup: %w", err)
 	}
-	base := usage(r.spec.Workspace)
+	base := usage(r.spec.Workspace, math.MaxInt)
 	r.first, r.told = make(chan int, 1), make(chan struct{})
 	err = r.launch()
 	if r.cmd == nil || r.cmd.Process == nil {

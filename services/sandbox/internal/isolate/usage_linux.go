@@ -19,9 +19,11 @@ type used struct {
 }
 
 // usage counts what a folder holds, while a program may be changing it: it goes
-// from folder to folder by descriptors, never by paths, and follows no links.
-func usage(dir string) used {
-	u := counter{links: map[[2]uint64]bool{}}
+// from folder to folder by descriptors, never by paths, and follows no links. It
+// ends once there are more files than most: a program can make them faster than
+// they are counted.
+func usage(dir string, most int) used {
+	u := counter{most: most, links: map[[2]uint64]bool{}}
 	if dir == "" {
 		return u.used
 	}
@@ -33,6 +35,7 @@ func usage(dir string) used {
 
 type counter struct {
 	used
+	most  int
 	links map[[2]uint64]bool // files with several names, by device and inode
 }
 
@@ -42,7 +45,7 @@ func (u *counter) count(dir *os.File, depth int) {
 	if depth > maxDepth {
 		u.deep = true
 	}
-	for !u.deep {
+	for !u.deep && u.files <= u.most {
 		names, err := dir.Readdirnames(256)
 		for _, name := range names {
 			u.entry(dir, name, depth)

@@ -209,7 +209,7 @@ func (w *watcher) lookWorkspace(last bool) {
 		return
 	}
 	l := w.run.spec.Limits
-	now := usage(w.run.spec.Workspace)
+	now := usage(w.run.spec.Workspace, w.before.files+l.Files)
 	switch {
 	case now.deep:
 		w.e.grown = fmt.Sprintf("it made folders more than %d deep", maxDepth)
