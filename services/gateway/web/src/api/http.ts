@@ -14,6 +14,8 @@ export interface Problem {
   traceId: string
   /** Milliseconds after which asking again is welcome; 0: not said. */
   retryAfter: number
+  /** What the service adds for programs, such as args_sha256 or run_id. */
+  facts: Record<string, string>
 }
 
 /** APIError is a failed request. */
@@ -23,6 +25,7 @@ export class APIError extends Error implements Problem {
   readonly details: Problem['details']
   readonly traceId: string
   readonly retryAfter: number
+  readonly facts: Problem['facts']
 
   constructor(problem: Partial<Problem> & { message: string }) {
     super(problem.message)
@@ -32,6 +35,7 @@ export class APIError extends Error implements Problem {
     this.details = problem.details ?? []
     this.traceId = problem.traceId ?? ''
     this.retryAfter = problem.retryAfter ?? 0
+    this.facts = problem.facts ?? {}
   }
 
   /** Nobody answered, or somebody in between who is not the gateway. */
@@ -57,6 +61,13 @@ export function onUnauthorized(tell: () => void): void {
   unauthorized = tell
 }
 
+// reached is told of every request whether the gateway answered it.
+let reached: (answered: boolean) => void = () => {}
+
+export function onReach(tell: (answered: boolean) => void): void {
+  reached = tell
+}
+
 /** send makes a request and answers whatever comes back with a status below 400. */
 export async function send(path: string, ask: Ask = {}): Promise<Response> {
   const query = new URLSearchParams()
@@ -78,10 +89,15 @@ export async function send(path: string, ask: Ask = {}): Promise<Response> {
     })
   } catch (error) {
     if (ask.signal?.aborted) throw error
+    reached(false)
     throw new APIError({ message: 'The server does not answer.' })
   }
-  if (response.ok) return response
+  if (response.ok) {
+    reached(true)
+    return response
+  }
   const problem = await problemOf(response)
+  reached(!(problem.reason === 'BAD_ANSWER' && problem.unreachable))
   if (problem.status === 401) unauthorized()
   throw problem
 }
@@ -99,11 +115,13 @@ export async function request<T>(path: string, ask: Ask = {}): Promise<T> {
   return body.data as T
 }
 
-async function problemOf(response: Response): Promise<APIError> {
+/** problemOf reads what a refusal says. */
+export async function problemOf(response: Response): Promise<APIError> {
   const after = Number(response.headers.get('Retry-After') ?? '')
   const retryAfter = Number.isFinite(after) ? after * 1000 : 0
   try {
     const body = (await response.json()) as { message?: string; reason?: string; details?: Problem['details']; trace_id?: string }
+    const facts = Object.entries(body).filter((fact): fact is [string, string] => typeof fact[1] === 'string')
     return new APIError({
       status: response.status,
       reason: body.reason ?? 'UNKNOWN',
@@ -111,6 +129,7 @@ async function problemOf(response: Response): Promise<APIError> {
       details: body.details ?? [],
       traceId: body.trace_id ?? '',
       retryAfter,
+      facts: Object.fromEntries(facts),
     })
   } catch {
     return new APIError({ status: response.status, reason: 'BAD_ANSWER', message: response.statusText || `HTTP ${response.status}`, retryAfter })
