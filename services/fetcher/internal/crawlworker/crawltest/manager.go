@@ -114,6 +114,13 @@ func (m *Manager) Lost(f func(*taskmanagerv1.CommitBatchRequest) error) {
 	m.lost = f
 }
 
+// Forget drops every batch of before, for tests that have many.
+func (m *Manager) Forget() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	clear(m.leases)
+}
+
 // Calls is how often a method was called.
 func (m *Manager) Calls(method string) int {
 	m.mu.Lock()
