@@ -9,6 +9,7 @@ import (
 
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/rpcerr"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/store"
+	"github.com/nanoclaw/nanoclaw/services/taskmanager/internal/dispatch"
 	"github.com/nanoclaw/nanoclaw/services/taskmanager/internal/frontier"
 	"github.com/nanoclaw/nanoclaw/services/taskmanager/internal/task"
 	"github.com/nanoclaw/nanoclaw/services/taskmanager/internal/watch"
@@ -21,6 +22,7 @@ const (
 	ReasonTooManyTasks       = "TOO_MANY_TASKS"
 	ReasonContentUnavailable = "CONTENT_UNAVAILABLE"
 	ReasonDatabase           = "DATABASE_UNAVAILABLE"
+	ReasonShuttingDown       = "SHUTTING_DOWN"
 )
 
 const (
@@ -53,6 +55,8 @@ func shaped(err error, taskID string) error {
 		return rpcerr.New(codes.ResourceExhausted, ReasonTooManyTasks, "Too many of your crawl tasks have not ended. Let some end, or cancel some.").WithRetry(tasksRetry)
 	case errors.Is(err, frontier.ErrLost):
 		return rpcerr.New(codes.Aborted, ReasonLeaseLost, "The lease has ended; its addresses may be with somebody else. Nothing was recorded.")
+	case errors.Is(err, dispatch.ErrDraining):
+		return rpcerr.New(codes.Unavailable, ReasonShuttingDown, "This task manager is being stopped; ask another, or again.").WithRetry(databaseRetry)
 	case store.IsUnavailable(err):
 		return rpcerr.New(codes.Unavailable, ReasonDatabase, "Crawl tasks cannot be read or written at the moment. Try again.").WithRetry(databaseRetry).WithCause(err)
 	}

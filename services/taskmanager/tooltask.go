@@ -1,6 +1,7 @@
 package taskmanager
 
 import (
+	"maps"
 	"time"
 
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -93,9 +94,11 @@ func toolDataOf(extract string, d *pb.CrawlData) toolData {
 		for _, h := range c.GetStructured().GetHeadings() {
 			headings = append(headings, map[string]any{"level": h.Level, "text": h.Text})
 		}
-		p := c.GetStructured()
+		meta := map[string]string{}
+		maps.Copy(meta, c.GetStructured().GetMeta())
 		out.Content = map[string]any{extract: map[string]any{
-			"title": p.GetTitle(), "meta": p.GetMeta(), "headings": headings, "paragraphs": p.GetParagraphs(),
+			"title": c.GetStructured().GetTitle(), "meta": meta, "headings": headings,
+			"paragraphs": append([]string{}, c.GetStructured().GetParagraphs()...),
 		}}
 	default:
 		out.Content = map[string]any{"text": c.GetText()}

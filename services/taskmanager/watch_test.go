@@ -140,5 +140,6 @@ func TestAWatchEndsWithACancelOrADrainAndNotBefore(t *testing.T) {
 	if bye := all[len(all)-1].GetBye(); bye == nil || !bye.Resume || bye.Reason != "drain" || end() != nil {
 		t.Errorf("%v", all)
 	}
-	w.noLease("w1") // nor is anything handed out
+	_, err := w.svc.LeaseBatch(worker(), &pb.LeaseBatchRequest{WorkerId: "w1", WaitMs: 30_000})
+	wantError(t, err, codes.Unavailable, ReasonShuttingDown) // nor is anything handed out
 }

@@ -10,6 +10,7 @@ import (
 
 	fetcherv1 "github.com/nanoclaw/nanoclaw/gen/go/nanoclaw/fetcher/v1"
 	pb "github.com/nanoclaw/nanoclaw/gen/go/nanoclaw/taskmanager/v1"
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/store"
 	"github.com/nanoclaw/nanoclaw/services/taskmanager/internal/schema"
 	"github.com/nanoclaw/nanoclaw/services/taskmanager/internal/task"
 )
@@ -154,7 +155,7 @@ func (s *Service) stalled(hosts []task.Host, now int64) string {
 			words = waiting(h, at, now)
 		case h.Unchecked == h.Open:
 			words = "the robots.txt of " + h.Name + " is being asked for"
-		case s.db.Driver() == "sqlite" && s.dispatch.Idle() > noWorker:
+		case s.db.Driver() == store.DriverSQLite && s.dispatch.Idle() > noWorker:
 			words = "no crawl worker asks for work: the fetcher does not run, or cannot reach the task manager"
 		}
 		if first == 0 || at < first {

@@ -144,7 +144,23 @@ func (b *Board) Knows(row *schema.Task) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	t := b.tasks[row.ID]
-	return t != nil && !t.dirty && t.row.Rev >= row.Rev
+	return t != nil && !t.dirty && t.row.Rev >= row.Rev && !b.blind(t)
+}
+
+// blind reports whether another replica may know of a task what robots.txt says,
+// which changes no revision.
+func (b *Board) blind(t *task) bool {
+	if !b.Shared {
+		return false
+	}
+	for _, q := range t.queues {
+		for _, a := range q.open {
+			if a.robotsUntil == 0 {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // Hosts are the hosts of the board's tasks.
@@ -166,7 +182,7 @@ func (b *Board) Show(p frontier.Picture, stamp int, askAt int64) {
 	for _, row := range p.Tasks {
 		live[row.ID] = true
 		open, read := p.Open[row.ID]
-		if t := b.tasks[row.ID]; read && (t == nil || row.Rev >= t.row.Rev && (t.dirty || row.Rev > t.row.Rev)) {
+		if t := b.tasks[row.ID]; read && (t == nil || row.Rev >= t.row.Rev && (t.dirty || row.Rev > t.row.Rev || b.blind(t))) {
 			b.put(row, open, askAt)
 		}
 	}

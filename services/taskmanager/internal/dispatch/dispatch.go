@@ -36,6 +36,9 @@ const (
 	shortest = time.Millisecond
 )
 
+// ErrDraining says that no more work is handed out here.
+var ErrDraining = errors.New("dispatch: this process is about to end")
+
 // Robots asks for the verdict of a robots.txt on addresses of one origin.
 type Robots func(ctx context.Context, urls []string) (frontier.Verdict, error)
 
@@ -74,7 +77,7 @@ func (d *Dispatcher) Idle() time.Duration {
 	return time.Duration(d.elapsed()-d.asked.Load()) * time.Millisecond
 }
 
-// Lease waits for work for at most wait. ErrNotNow: there is none.
+// Lease waits for work for at most wait. frontier.ErrNotNow: there is none.
 func (d *Dispatcher) Lease(ctx context.Context, worker string, most int, wait time.Duration) (frontier.Leased, error) {
 	d.init()
 	deadline := time.NewTimer(wait)
@@ -83,7 +86,7 @@ func (d *Dispatcher) Lease(ctx context.Context, worker string, most int, wait ti
 		d.asked.Store(d.elapsed())
 		select {
 		case <-d.Draining:
-			return frontier.Leased{}, frontier.ErrNotNow
+			return frontier.Leased{}, ErrDraining
 		default:
 		}
 		changed := d.Board.Changed() // before looking
@@ -113,7 +116,7 @@ func (d *Dispatcher) sleep(ctx context.Context, next int64, changed <-chan struc
 	case <-timer.C:
 	case <-changed:
 	case <-d.Draining:
-		return frontier.ErrNotNow
+		return ErrDraining
 	case <-deadline:
 		return frontier.ErrNotNow
 	case <-ctx.Done():
