@@ -180,7 +180,7 @@ func (j *crawlJob) finish(out *output, took time.Duration, stopped error) error 
 	}
 	switch {
 	case j.timedOut:
-		return &exitError{exitTimeout, fmt.Errorf("timed out after %s, the rest is cancelled: give it more time with --timeout", j.flags.timeout)}
+		return j.late()
 	case stopped != nil:
 		return errInterrupted
 	case j.problem != nil:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"sync"
 	"time"
@@ -19,7 +20,7 @@ const (
 	// as a server runs for one user.
 	crawlTasks = 4
 	// cancelTime is how long the server may take to end what was cancelled.
-	cancelTime = 10 * time.Second
+	cancelTime = 30 * time.Second
 )
 
 // errCrawlStopped ends a crawl that a person or --timeout cancelled.
@@ -98,7 +99,15 @@ func (j *crawlJob) run(ctx context.Context, signals <-chan os.Signal) error {
 	}
 	leave()
 	<-done
+	if j.timedOut {
+		return j.late()
+	}
 	return errInterrupted
+}
+
+// late is the end of a crawl at --timeout.
+func (j *crawlJob) late() error {
+	return &exitError{exitTimeout, fmt.Errorf("timed out after %s, the rest is cancelled: give it more time with --timeout", j.flags.timeout)}
 }
 
 // followAll returns when every task has ended, with the first failure that makes
