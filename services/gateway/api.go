@@ -19,17 +19,20 @@ const (
 // maxEventIDDigits are those of the largest number of an event.
 const maxEventIDDigits = 10
 
-// api serves the routes of the contracts.
+// api serves the routes of the contracts and those of files.
 func (g *Gateway) api(w http.ResponseWriter, r *http.Request) {
 	if p, ok := checkHeaders(r.Header); !ok {
 		p.Write(w, r)
+		return
+	}
+	w.Header().Set("Cache-Control", "no-store")
+	if g.serveFiles(w, r) {
 		return
 	}
 	if p, ok := g.limits.Read(w, r); !ok {
 		p.Write(w, r)
 		return
 	}
-	w.Header().Set("Cache-Control", "no-store")
 	g.mux.ServeHTTP(w, streamUnlessTold(r))
 }
 

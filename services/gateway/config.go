@@ -15,6 +15,7 @@ import (
 // Sizes and times of [DefaultConfig].
 const (
 	DefaultMaxBodyBytes      = 1 << 20
+	DefaultMaxUploadBytes    = 256 << 20
 	DefaultBodyReadTimeout   = 30 * time.Second
 	DefaultPingInterval      = 10 * time.Second
 	DefaultEventWriteTimeout = 30 * time.Second
@@ -30,13 +31,16 @@ type Config struct {
 	AllowedHosts []string
 	// MaxBodyBytes of a request.
 	MaxBodyBytes int64
-	// BodyReadTimeout is how long a caller may take to send a body.
+	// MaxUploadBytes of a request that sends files, with the form around them.
+	MaxUploadBytes int64
+	// BodyReadTimeout is how long a caller may take to send a body, and how long
+	// one that sends files may send nothing.
 	BodyReadTimeout time.Duration
 	// PingInterval is the silence of a stream after which a ping is sent.
 	PingInterval time.Duration
 	// EventWriteTimeout is how long the reader of a stream may take to make room
 	// for one event: after half of it the stream ends with a bye, after all of it
-	// the connection is cut.
+	// the connection is cut. It holds for each part of a file, too.
 	EventWriteTimeout time.Duration
 	// WebDir serves the web app from this folder instead of the one built in.
 	WebDir string
@@ -48,6 +52,7 @@ type Config struct {
 func DefaultConfig() Config {
 	return Config{
 		MaxBodyBytes:      DefaultMaxBodyBytes,
+		MaxUploadBytes:    DefaultMaxUploadBytes,
 		BodyReadTimeout:   DefaultBodyReadTimeout,
 		PingInterval:      DefaultPingInterval,
 		EventWriteTimeout: DefaultEventWriteTimeout,
@@ -96,8 +101,8 @@ func (d Deps) check(cfg Config) error {
 	if d.Anonymous != nil && !guard.IsLoopback(cfg.ListenAddr) {
 		return errors.New("serving without a token is only allowed on a loopback address such as 127.0.0.1:3000")
 	}
-	if cfg.MaxBodyBytes <= 0 {
-		return errors.New("MaxBodyBytes must be positive: begin with gateway.DefaultConfig")
+	if cfg.MaxBodyBytes <= 0 || cfg.MaxUploadBytes <= 0 {
+		return errors.New("MaxBodyBytes and MaxUploadBytes must be positive: begin with gateway.DefaultConfig")
 	}
 	return nil
 }

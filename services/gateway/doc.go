@@ -10,6 +10,10 @@
 // its body says "stream": false, and what the services answer is put into the
 // envelope or framed as events.
 //
+// Whole files are neither JSON nor events: a form with files is sent on to the
+// workspace part by part while it comes, and a file is answered as bytes that a
+// browser runs nothing of.
+//
 // gRPC codes become HTTP statuses as the gRPC documentation suggests, with one
 // difference: FAILED_PRECONDITION is 409, like ABORTED and ALREADY_EXISTS, and
 // the reason tells them apart (RUN_IN_PROGRESS, KEY_REUSED, APPROVAL_REQUIRED).

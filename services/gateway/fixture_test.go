@@ -25,6 +25,7 @@ import (
 
 	fetcherv1 "github.com/nanoclaw/nanoclaw/gen/go/nanoclaw/fetcher/v1"
 	orchestratorv1 "github.com/nanoclaw/nanoclaw/gen/go/nanoclaw/orchestrator/v1"
+	sandboxv1 "github.com/nanoclaw/nanoclaw/gen/go/nanoclaw/sandbox/v1"
 	searchv1 "github.com/nanoclaw/nanoclaw/gen/go/nanoclaw/search/v1"
 	"github.com/nanoclaw/nanoclaw/services/gateway"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/auth"
@@ -51,6 +52,8 @@ type backend struct {
 	send     func(context.Context, *orchestratorv1.SendMessageRequest) (*orchestratorv1.Message, error)
 	stream   func(*orchestratorv1.StreamMessageRequest, grpc.ServerStreamingServer[orchestratorv1.RunEvent]) error
 	watch    func(*orchestratorv1.WatchRunRequest, grpc.ServerStreamingServer[orchestratorv1.RunEvent]) error
+
+	workspaces sandboxv1.WorkspaceServiceServer
 
 	health *health.Server
 
@@ -177,6 +180,10 @@ func (b *backend) start(t testing.TB) grpc.ClientConnInterface {
 	orchestratorv1.RegisterAccountServiceServer(srv, b)
 	searchv1.RegisterSearchServiceServer(srv, b)
 	fetcherv1.RegisterFetcherServiceServer(srv, b)
+	if b.workspaces == nil {
+		b.workspaces = sandboxv1.UnimplementedWorkspaceServiceServer{}
+	}
+	sandboxv1.RegisterWorkspaceServiceServer(srv, b.workspaces)
 	b.health = health.NewServer()
 	grpc_health_v1.RegisterHealthServer(srv, b.health)
 	go func() { _ = srv.Serve(listener) }()

@@ -35,6 +35,9 @@ type Gateway struct {
 	streams sse.Options
 	drain   context.CancelFunc
 
+	workspaces sandboxv1.WorkspaceServiceClient
+	maxUpload  int64
+
 	routes   []route
 	streamed map[string]bool // "METHOD pattern" of routes that answer events
 	mux      *runtime.ServeMux
@@ -64,6 +67,9 @@ func build(ctx context.Context, cfg Config, deps Deps) (*Gateway, error) {
 		limits:  body.Limits{MaxBytes: cfg.MaxBodyBytes, ReadTimeout: cfg.BodyReadTimeout},
 		streams: sse.Options{Ping: cfg.PingInterval, WriteTimeout: cfg.EventWriteTimeout, Drain: draining},
 		drain:   drain,
+
+		workspaces: sandboxv1.NewWorkspaceServiceClient(deps.sandbox()),
+		maxUpload:  cfg.MaxUploadBytes,
 	}
 	if g.log == nil {
 		g.log = slog.Default()
@@ -115,6 +121,7 @@ func (g *Gateway) buildRoutes(ctx context.Context, deps Deps) error {
 	if g.routes, err = routes(served()); err != nil {
 		return err
 	}
+	g.routes = append(g.routes, fileRoutes()...)
 	g.streamed = make(map[string]bool)
 	for _, r := range g.routes {
 		g.streamed[r.method+" "+r.pattern] = r.streams

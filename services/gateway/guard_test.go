@@ -36,6 +36,7 @@ func ownRoutes() []edgeRoute {
 		{"POST", "/", false, true}, {"POST", "/healthz", false, true},
 		{"GET", "/api/nothing", false, false}, {"POST", "/api/nothing", false, true},
 		{"POST", "/v1/chat/completions", false, false}, {"POST", "/mcp", false, false},
+		{"POST", "/api/workspaces/x1/files", false, false}, {"GET", "/api/workspaces/x1/files/content", false, false},
 	}
 }
 
