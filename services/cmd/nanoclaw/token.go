@@ -54,7 +54,7 @@ func (c *cli) tokenCreate() *cobra.Command {
 	}
 	p.addPeer(cmd)
 	f := cmd.Flags()
-	f.StringSliceVar(&req.Scopes, "scope", nil, "what it may do: chat, tools, search, fetch, usage, tokens or * (default: all but tokens)")
+	f.StringSliceVar(&req.Scopes, "scope", nil, "what it may do: chat, tools, search, fetch, crawl, code, files, usage, tokens or * (default: all but code and tokens)")
 	f.Int32Var(&req.ExpiresInDays, "days", 0, "days until it ends (default: never)")
 	f.BoolVar(&asJSON, "json", false, "print one JSON document")
 	return cmd

@@ -216,4 +216,6 @@ const (
 	// in always fits into the metadata of the call.
 	maxHeaderBytes = 32 << 10
 	adminStopTime  = time.Second
+	// lastSpansTime is how long the last traces may take to be sent.
+	lastSpansTime = 3 * time.Second
 )

@@ -100,9 +100,10 @@ func TestTargets(t *testing.T) {
 		asked  []string
 		want   string
 	}{
-		{"all by default", true, nil, "search fetcher orchestrator gateway"},
+		{"all by default", true, nil, "search fetcher task-manager sandbox orchestrator gateway"},
 		{"those served alone", true, []string{"gateway", "search"}, "search gateway"},
-		{"with what they need inside a process", false, []string{"orchestrator"}, "search fetcher orchestrator"},
+		{"with what they need inside a process", false, []string{"orchestrator"}, "search fetcher task-manager sandbox orchestrator"},
+		{"a task manager brings its fetcher", false, []string{"task-manager"}, "fetcher task-manager"},
 		{"one", false, []string{"fetcher"}, "fetcher"},
 		{"none that is not there", true, []string{"serach"}, "error"},
 	} {

@@ -14,6 +14,7 @@ import (
 	"github.com/nanoclaw/nanoclaw/services/fetcher"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/auth"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/blob"
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/cache"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/netguard"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/ratelimit"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/redisconn"
@@ -25,8 +26,11 @@ import (
 	"github.com/nanoclaw/nanoclaw/services/taskmanager"
 )
 
-// redisPrefix begins the keys of rate buckets.
-const redisPrefix = "nanoclaw:rate:"
+// What the keys in Redis begin with.
+const (
+	rateKeys  = "nanoclaw:rate:"
+	cacheKeys = "nanoclaw:cache:"
+)
 
 // services makes the services of the targets, each with the server of its tools.
 func (s *Suite) services(ctx context.Context, targets []string) ([]service, error) {
@@ -38,7 +42,7 @@ func (s *Suite) services(ctx context.Context, targets []string) ([]service, erro
 	if err != nil {
 		return nil, err
 	}
-	limiter, err := s.limiter(ctx)
+	shared, err := s.redis(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -62,9 +66,9 @@ func (s *Suite) services(ctx context.Context, targets []string) ([]service, erro
 		var svc service
 		switch name {
 		case TargetSearch:
-			svc, err = search.New(ctx, s.cfg.Search, search.Deps{Guard: guard, Limiter: limiter, Log: s.log})
+			svc, err = search.New(ctx, s.cfg.Search, search.Deps{Guard: guard, Limiter: limiterOn(shared), Log: s.log})
 		case TargetFetcher:
-			svc, err = s.newFetcher(ctx, guard, blobs)
+			svc, err = s.newFetcher(ctx, guard, blobs, shared)
 		case TargetTaskManager:
 			svc, err = s.newTaskManager(ctx, guard, blobs)
 		case TargetSandbox:
@@ -89,10 +93,10 @@ func (s *Suite) services(ctx context.Context, targets []string) ([]service, erro
 	return all, nil
 }
 
-// limiter counts what callers may do: together with the other replicas where
-// Redis is configured. nil: each for itself.
-func (s *Suite) limiter(ctx context.Context) (ratelimit.Limiter, error) {
-	if !s.cfg.Cache.Shared() {
+// redis is what replicas share beside databases: what callers may do, and what
+// robots.txt files say. nil: each for itself, and where nobody needs it.
+func (s *Suite) redis(ctx context.Context) (*redisconn.Conn, error) {
+	if !s.cfg.Cache.Shared() || !s.local[TargetSearch] && !s.local[TargetFetcher] {
 		return nil, nil
 	}
 	conn, err := redisconn.Open(ctx, s.cfg.Cache.URL, s.log)
@@ -100,7 +104,7 @@ func (s *Suite) limiter(ctx context.Context) (ratelimit.Limiter, error) {
 		return nil, err
 	}
 	s.closing(conn.Close)
-	return ratelimit.NewRedis(conn, redisPrefix), nil
+	return conn, nil
 }
 
 // blobs is where stored results and pages are; nil for targets that have none.
@@ -126,8 +130,19 @@ func (s *Suite) crawls() bool {
 	return s.local[TargetFetcher] && (s.local[TargetTaskManager] || s.opt.Listen && s.cfg.Services.TaskManager != "")
 }
 
-func (s *Suite) newFetcher(ctx context.Context, guard *netguard.Guard, blobs blob.Bucket) (service, error) {
+// limiterOn counts calls where replicas count theirs.
+func limiterOn(shared *redisconn.Conn) ratelimit.Limiter {
+	if shared == nil {
+		return nil
+	}
+	return ratelimit.NewRedis(shared, rateKeys)
+}
+
+func (s *Suite) newFetcher(ctx context.Context, guard *netguard.Guard, blobs blob.Bucket, shared *redisconn.Conn) (service, error) {
 	deps := fetcher.Deps{Guard: guard, Logger: s.log}
+	if shared != nil {
+		deps.Cache = cache.NewRedis(shared, cacheKeys)
+	}
 	if s.crawls() {
 		if err := s.sharedPages(TargetTaskManager); err != nil {
 			return nil, err
