@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/nanoclaw/nanoclaw/services/fetcher"
+	"github.com/nanoclaw/nanoclaw/services/gateway"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/blob"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/cache"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/config"
@@ -125,6 +126,8 @@ type HTTPConfig struct {
 	// AllowedHosts are names beside loopback and Addr by which this server may
 	// be asked for.
 	AllowedHosts []string `config:"allowed_hosts"`
+	// MaxUploadMiB of one request that sends files.
+	MaxUploadMiB int `config:"max_upload_mib"`
 }
 
 // LogConfig is how the log is written.
@@ -160,7 +163,7 @@ func DefaultConfig() Config {
 	t := telemetry.DefaultConfig()
 	return Config{
 		DataDir:   "data",
-		HTTP:      HTTPConfig{Addr: "127.0.0.1:3000"},
+		HTTP:      HTTPConfig{Addr: "127.0.0.1:3000", MaxUploadMiB: gateway.DefaultMaxUploadBytes >> 20},
 		GRPC:      GRPCConfig{Addr: "127.0.0.1:3001"},
 		Admin:     AdminConfig{Addr: "127.0.0.1:3002"},
 		Log:       LogConfig{Level: "info", Format: "text"},

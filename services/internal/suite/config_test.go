@@ -57,6 +57,7 @@ func TestSettingsThatCannotBe(t *testing.T) {
 		name, env, want string
 	}{
 		{"an address without a port", "NANOCLAW_HTTP_ADDR=localhost", "http.addr"},
+		{"uploads of nothing", "NANOCLAW_HTTP_MAX_UPLOAD_MIB=0", "http.max_upload_mib is 0"},
 		{"an unknown driver", "NANOCLAW_STORAGE_DRIVER=postgres", "storage.driver"},
 		{"mysql without an address", "NANOCLAW_STORAGE_DRIVER=mysql", "storage.dsn"},
 		{"an address without mysql", "NANOCLAW_STORAGE_DSN=root@tcp(127.0.0.1:3306)/", "storage.dsn"},

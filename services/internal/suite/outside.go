@@ -88,6 +88,7 @@ func (s *Suite) serveOutside(ctx context.Context) error {
 func (s *Suite) newGateway(ctx context.Context) (err error) {
 	cfg := gateway.DefaultConfig()
 	cfg.ListenAddr, cfg.AllowedHosts, cfg.Version = s.HTTPAddr(), s.cfg.HTTP.AllowedHosts, s.opt.Version
+	cfg.MaxUploadBytes = int64(s.cfg.HTTP.MaxUploadMiB) << 20
 	deps := gateway.Deps{Logger: s.log, Tokens: s.tokens}
 	for to, conn := range map[string]*grpc.ClientConnInterface{
 		TargetOrchestrator: &deps.Orchestrator, TargetSearch: &deps.Search, TargetFetcher: &deps.Fetcher,

@@ -16,6 +16,9 @@ import (
 // traceIDPlace is where a trace's id goes in telemetry.trace_url.
 const traceIDPlace = "{trace_id}"
 
+// mostUploadMiB is a TiB: more is a slip of the pen.
+const mostUploadMiB = 1 << 20
+
 // Validate names every setting that cannot be.
 func (c Config) Validate() error {
 	var errs []error
@@ -31,6 +34,9 @@ func (c Config) Validate() error {
 		if _, _, err := net.SplitHostPort(l.addr); err != nil {
 			errs = append(errs, fmt.Errorf("%s: %q is not host:port, such as 127.0.0.1:3000", l.key, l.addr))
 		}
+	}
+	if m := c.HTTP.MaxUploadMiB; m < 1 || m > mostUploadMiB {
+		errs = append(errs, fmt.Errorf("http.max_upload_mib is %d: it must be 1 to %d", m, mostUploadMiB))
 	}
 	for _, t := range []struct{ key, target string }{
 		{"grpc.advertise", c.GRPC.Advertise}, {"services.orchestrator", c.Services.Orchestrator},
