@@ -177,8 +177,33 @@ func (s Spec) check() error {
 		if err := folder(dir); err != nil {
 			return bad("the read-only folder %v", err)
 		}
+		if at, hides := hiding(dir); hides {
+			return bad("the read-only folder %q would hide or show %s: take a folder for it alone", dir, at)
+		}
 	}
 	return nil
+}
+
+// hiding says whether a folder of the host cannot be shown at its own path: it
+// would hide what a sandbox needs there, or it has what no program may see.
+// Sockets in /run can be used even where they cannot be written.
+func hiding(dir string) (string, bool) {
+	for _, at := range []string{"/usr", "/etc", "/bin", "/lib", "/tmp", "/workspace"} {
+		if within(at, dir) {
+			return at, true
+		}
+	}
+	for _, at := range []string{"/proc", "/dev", "/sys", "/run", "/var/run"} {
+		if within(at, dir) || within(dir, at) {
+			return at, true
+		}
+	}
+	return "", false
+}
+
+// within says whether a path is a folder or leads into it.
+func within(path, dir string) bool {
+	return path == dir || dir == "/" || strings.HasPrefix(path, dir+"/")
 }
 
 func folder(dir string) error {

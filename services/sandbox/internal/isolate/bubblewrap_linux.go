@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"sync"
 )
 
@@ -62,7 +63,9 @@ func NewBubblewrap(cfg Config) (Driver, error) {
 		name = "bwrap"
 	}
 	if path, err := exec.LookPath(name); err == nil {
-		b.path, b.image = path, imageOf(path)
+		if path, err = filepath.Abs(path); err == nil {
+			b.path, b.image = path, imageOf(path)
+		}
 	}
 	sweepProcesses()
 	b.name = processName()

@@ -59,6 +59,7 @@ func limitMemory(version int, dir string, bytes int64) error {
 		return write(dir, "memory.max", n)
 	}
 	err := write(dir, "memory.limit_in_bytes", n)
+	_ = write(dir, "memory.swappiness", "0")
 	_ = write(dir, "memory.memsw.limit_in_bytes", n) // is not there without accounting of swap
 	return err
 }

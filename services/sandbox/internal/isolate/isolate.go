@@ -42,7 +42,8 @@ type Spec struct {
 	// Workspace is the host folder that is writable at /workspace, the current
 	// folder; empty: a folder in memory of TmpBytes that is gone afterwards.
 	Workspace string
-	// ReadOnly are host folders that can be read at the same path.
+	// ReadOnly are host folders that can be read at the same path. Those that a
+	// sandbox has of its own are refused, and /run, whose sockets could be used.
 	ReadOnly []string
 	// Files are read-only files in /run/nanoclaw by their names, for example
 	// main.py.

@@ -243,7 +243,9 @@ func (r *run) setLimits() error {
 	l := r.spec.Limits
 	cpu := uint64(l.CPU/time.Second) + 2
 	limits := map[int][2]uint64{
-		unix.RLIMIT_CORE:     {0, 0},
+		// With 0 a dump is still passed to a program of the host where
+		// core_pattern names one; 1 is the value for none at all (core(5)).
+		unix.RLIMIT_CORE:     {1, 1},
 		unix.RLIMIT_NOFILE:   {uint64(max(l.OpenFiles, 64)), uint64(max(l.OpenFiles, 64))},
 		unix.RLIMIT_FSIZE:    {uint64(l.FileBytes), uint64(l.FileBytes)},
 		unix.RLIMIT_CPU:      {cpu, cpu + 1},

@@ -8,10 +8,13 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // TestLife is what happens around programs: cancelled, many at once, the service
@@ -173,6 +176,10 @@ func TestLife(t *testing.T) {
 			"a file that leads out":   {Argv: []string{"true"}, Files: map[string][]byte{"../x": nil}},
 			"a workspace that is not": {Argv: []string{"true"}, Workspace: filepath.Join(w.home, "missing")},
 			"a relative workspace":    {Argv: []string{"true"}, Workspace: "."},
+			"a folder that is all":    {Argv: []string{"true"}, ReadOnly: []string{"/"}},
+			"a folder of sockets":     {Argv: []string{"true"}, ReadOnly: []string{"/run"}},
+			"a folder with passwords": {Argv: []string{"true"}, ReadOnly: []string{"/etc"}},
+			"a folder of devices":     {Argv: []string{"true"}, ReadOnly: []string{"/dev/shm"}},
 			"a workspace of a file":   {Argv: []string{"true"}, Workspace: w.file},
 		} {
 			if res, err := w.driver.Run(t.Context(), s); !errors.Is(err, ErrSpec) {
@@ -187,6 +194,23 @@ func TestLife(t *testing.T) {
 			t.Errorf("error %v", err)
 		}
 		w.unharmed(t, "no-such-program")
+	})
+
+	t.Run("no zombie is left to a service that inherits orphans, as the first process of a container does", func(t *testing.T) {
+		if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0) }()
+		for _, script := range []string{"exit 0", "sleep 3600 & exit 3", "kill -9 $$"} {
+			for range 5 {
+				if _, err := w.driver.Run(t.Context(), spec("inherited", script)); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+		if left := zombies(t); len(left) > 0 {
+			t.Errorf("zombies: %q", left)
+		}
 	})
 
 	t.Run("the service killed in the middle", func(t *testing.T) {
@@ -248,6 +272,27 @@ func (b *bubblewrap) swept(t *testing.T, cgroups []string) {
 	if err := b.Close(); err != nil {
 		t.Error(err)
 	}
+}
+
+// zombies are children of this process that have ended and were not waited for.
+func zombies(t *testing.T) []string {
+	t.Helper()
+	var found []string
+	files, err := filepath.Glob("/proc/[0-9]*/stat")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		b, err := os.ReadFile(f)
+		if err != nil {
+			continue
+		}
+		fields := strings.Fields(string(b[bytes.LastIndexByte(b, ')')+1:]))
+		if len(fields) > 1 && fields[0] == "Z" && fields[1] == strconv.Itoa(os.Getpid()) {
+			found = append(found, string(b))
+		}
+	}
+	return found
 }
 
 type writerFunc func([]byte) (int, error)

@@ -338,5 +338,5 @@ func userNamespaceFix() string {
 	case is("kernel/apparmor_restrict_unprivileged_userns", "1"):
 		return "allow user namespaces: sysctl kernel.apparmor_restrict_unprivileged_userns=0, or an AppArmor profile for bwrap with the rule userns"
 	}
-	return "in a container, its security profile must allow user namespaces and mounts (deploy/ has one); on a host, see sysctl user.max_user_namespaces"
+	return "in a container, its security profile must allow user namespaces and mounts, and nothing may be mounted over parts of /proc (deploy/seccomp has a profile); on a host, see sysctl user.max_user_namespaces"
 }
