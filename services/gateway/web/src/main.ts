@@ -4,8 +4,10 @@ import App from './App.vue'
 import { i18n, speak, chosenLanguage } from './i18n'
 import { router } from './router'
 import { startPreferences } from './stores/preferences'
+import { startSession } from './stores/session'
 import './styles/main.css'
 
 speak(chosenLanguage())
 startPreferences()
+startSession()
 createApp(App).use(createPinia()).use(i18n).use(router).mount('#app')

@@ -1,35 +1,18 @@
+import * as crawls from './words/crawls'
+import * as files from './words/files'
+import * as models from './words/models'
+import * as shell from './words/shell'
+import * as tools from './words/tools'
+import { tokens, trace, usage } from './words/account'
+
+// The texts of the app; each part of it has a file of its own.
 export default {
-  app: {
-    name: 'NanoClaw',
-    skip: 'Skip to content',
-    menu: 'Menu',
-    close: 'Close',
-    loading: 'Loading…',
-    retry: 'Try again',
-    copy: 'Copy',
-    copied: 'Copied',
-    cancel: 'Cancel',
-    delete: 'Delete',
-    save: 'Save',
-    more: 'Show more',
-    trace: 'Trace',
-    theme: 'Appearance',
-    themeLight: 'Light',
-    themeDark: 'Dark',
-    themeSystem: 'As the system',
-    language: 'Language',
-    commands: 'Commands',
-    commandsHint: 'Type to find a page, a conversation or an action',
-    nothingFound: 'Nothing found',
-  },
-  nav: { chat: 'Chat', crawls: 'Crawls', tools: 'Tools', files: 'Files', usage: 'Usage', tokens: 'Tokens', newChat: 'New conversation', trace: 'Trace', models: 'Models' },
-  problem: {
-    unreachable: 'The server does not answer.',
-    unreachableHint: 'What you wrote is kept. This page tries again by itself.',
-    unauthorized: 'This browser is not signed in.',
-    unauthorizedHint: 'Open the address with the token that "nanoclaw serve" printed when it started.',
-    notFound: 'Not found',
-    notFoundHint: 'It was deleted, or it belongs to somebody else.',
-    trace: 'Trace {id}',
-  },
+  ...shell.en,
+  crawls: crawls.en,
+  files: files.en,
+  models: models.en,
+  tokens: tokens.en,
+  tools: tools.en,
+  trace: trace.en,
+  usage: usage.en,
 }
