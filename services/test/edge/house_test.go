@@ -1,7 +1,11 @@
 package edge
 
 import (
+	"bytes"
 	"context"
+	"io"
+	"mime/multipart"
+	"net/http"
 	"slices"
 	"testing"
 	"time"
@@ -33,7 +37,10 @@ turns:
 `
 
 // The scopes of tokens.
-var scopes = []string{"chat", "tools", "search", "fetch", "usage", "tokens"}
+var scopes = []string{"chat", "tools", "search", "fetch", "crawl", "code", "files", "usage", "tokens"}
+
+// fileName is of a file that everybody has in a workspace.
+const fileName = "notes.txt"
 
 // person is a user with things of their own.
 type person struct {
@@ -112,6 +119,13 @@ func furnish(t *testing.T, c *world.Client, secret string) person {
 		}
 	}
 	p.ids["token_id"] = c.Data(t, "POST", "/api/tokens", map[string]any{"name": secret})["id"].(string)
+	p.ids["task_id"] = crawled(t, c, secret)
+	p.ids["workspace_id"] = "of-" + secret
+	upload(t, c, p.ids["workspace_id"], fileName, secret)
+	// Names that only our own processes use; nobody has such things.
+	for _, name := range []string{"worker_id", "lease_id", "lease_ids"} {
+		p.ids[name] = name + "-of-" + secret
+	}
 	for name, id := range p.ids {
 		if id == "" {
 			t.Fatalf("%s of %s is empty", name, secret)
@@ -128,4 +142,48 @@ func deadline(t testing.TB) context.Context {
 	ctx, cancel := context.WithTimeout(t.Context(), within)
 	t.Cleanup(cancel)
 	return ctx
+}
+
+// crawled makes a task that is done when it returns.
+func crawled(t *testing.T, c *world.Client, secret string) string {
+	t.Helper()
+	id, _ := c.Data(t, "POST", "/api/crawler/tasks", map[string]any{"urls": []string{"not an address of " + secret}})["task_id"].(string)
+	res, err := c.Do(deadline(t), "GET", "/api/crawler/tasks/"+id+"/events", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	world.Events(res.Body, func(e world.Event) bool { return e.Name != "done" })
+	return id
+}
+
+// upload puts a file into a workspace.
+func upload(t *testing.T, c *world.Client, workspace, name, content string) {
+	t.Helper()
+	var form bytes.Buffer
+	parts := multipart.NewWriter(&form)
+	part, err := parts.CreateFormFile("file", name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.WriteString(part, content); err != nil {
+		t.Fatal(err)
+	}
+	if err := parts.Close(); err != nil {
+		t.Fatal(err)
+	}
+	req, err := http.NewRequestWithContext(deadline(t), http.MethodPost, c.Base+"/api/workspaces/"+workspace+"/files", &form)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", parts.FormDataContentType())
+	req.Header.Set("Authorization", "Bearer "+c.Token)
+	res, err := c.HTTP.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	if answer, err := io.ReadAll(res.Body); err != nil || res.StatusCode != http.StatusOK {
+		t.Fatalf("upload: %d %s %v", res.StatusCode, answer, err)
+	}
 }
