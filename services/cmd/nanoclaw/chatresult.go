@@ -52,6 +52,8 @@ func summarize(r *orchestratorv1.ToolResult) toolSummary {
 			s.text = r.GetContent()
 		}
 		return s
+	case workWords(r) != "":
+		s.text = workWords(r)
 	case c.Results != nil:
 		s.text = plural(len(c.Results), "result")
 		if len(c.Results) == 0 && c.Outcome != "" {
@@ -70,6 +72,33 @@ func summarize(r *orchestratorv1.ToolResult) toolSummary {
 		s.text += " (cut)"
 	}
 	return s
+}
+
+// workWords are the words for a crawl task or a program; empty for anything else.
+func workWords(r *orchestratorv1.ToolResult) string {
+	var c struct {
+		TaskID   string `json:"task_id"`
+		Status   string `json:"status"`
+		Progress *int   `json:"progress"`
+		Total    int    `json:"total"`
+		ExitCode *int   `json:"exit_code"`
+		Stdout   string `json:"stdout"`
+	}
+	switch err := json.Unmarshal([]byte(r.GetContent()), &c); {
+	case err != nil || c.Status == "":
+		return ""
+	case c.ExitCode != nil:
+		words := fmt.Sprintf("exit code %d", *c.ExitCode)
+		if out := terminal.Line(c.Stdout, maxCell); out != "" {
+			words += ", " + out
+		}
+		return words
+	case c.Progress != nil:
+		return fmt.Sprintf("%s, %d of %s", c.Status, *c.Progress, plural(c.Total, "page"))
+	case c.TaskID != "":
+		return "task " + c.TaskID + " is " + c.Status
+	}
+	return ""
 }
 
 // callLine is a call on one line.

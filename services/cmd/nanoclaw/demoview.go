@@ -57,11 +57,11 @@ func (v *demoView) seen(ev *orchestratorv1.RunEvent, t *transcript.Transcript) {
 		}
 	case *orchestratorv1.RunEvent_ToolResult:
 		for _, r := range e.ToolResult.GetResults() {
-			mark := v.style.Good("✓")
-			if !summarize(r).ok {
+			s, mark := summarize(r), v.style.Good("✓")
+			if !s.ok {
 				mark = v.style.Bad("✗")
 			}
-			v.step("%s %s, %d ms: %s", mark, r.GetName(), r.GetDurationMs(), demoSummary(r))
+			v.step("%s %s, %d ms: %s", mark, r.GetName(), r.GetDurationMs(), terminal.Line(s.text, maxSnippet))
 		}
 	}
 }
@@ -96,31 +96,6 @@ func (v *demoView) endLine() {
 		v.midLine = false
 		_, _ = fmt.Fprintln(v.out)
 	}
-}
-
-// demoSummary is a result in a few words.
-func demoSummary(r *orchestratorv1.ToolResult) string {
-	var task struct {
-		Status   string `json:"status"`
-		Progress *int   `json:"progress"`
-		Total    int    `json:"total"`
-		TaskID   string `json:"task_id"`
-		ExitCode *int   `json:"exit_code"`
-		Stdout   string `json:"stdout"`
-	}
-	text := summarize(r).text
-	if json.Unmarshal([]byte(r.GetContent()), &task) == nil {
-		switch {
-		case task.ExitCode != nil:
-			text = fmt.Sprintf("exit code %d, %s", *task.ExitCode, task.Stdout)
-		case task.Progress != nil:
-			text = fmt.Sprintf("%s, %d of %d pages", task.Status, *task.Progress, task.Total)
-		case task.TaskID != "":
-			text = "task " + task.TaskID + " is " + task.Status
-		}
-	}
-	const most = 110
-	return terminal.Line(text, most)
 }
 
 // demoOutcome is how the demonstration went; --json prints it.
@@ -165,7 +140,8 @@ func newDemoOutcome(d *demo.Demo, said *transcript.Transcript, serving bool) dem
 		for _, call := range round.Calls {
 			tool := demoTool{Name: call.Name, Arguments: json.RawMessage(call.Arguments)}
 			if r := call.Result; r != nil {
-				tool.OK, tool.Millis, tool.Summary = summarize(r).ok, r.GetDurationMs(), demoSummary(r)
+				sum := summarize(r)
+				tool.OK, tool.Millis, tool.Summary = sum.ok, r.GetDurationMs(), terminal.Line(sum.text, maxSnippet)
 			}
 			worked[call.Name] = worked[call.Name] || tool.OK
 			o.Tools = append(o.Tools, tool)

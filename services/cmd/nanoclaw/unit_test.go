@@ -104,6 +104,11 @@ func TestSummarize(t *testing.T) {
 		{"a page after redirects", `{"success":true,"url":"http://a.example/","metadata":{"final_url":"http://b.example/","status_code":404}}`, false, "true HTTP 404 [http://b.example/]"},
 		{"a failure in the tool's terms", `{"success":false,"error":{"reason":"BLOCKED","message":"the engine blocks"}}`, true, "false the engine blocks []"},
 		{"a failure without words", `{"success":false,"error":{"reason":"BLOCKED"}}`, false, "false BLOCKED []"},
+		{"a crawl that begins", `{"task_id":"task_1","status":"pending","message":"7 addresses"}`, false, "true task task_1 is pending []"},
+		{"a crawl that goes on", `{"id":"task_1","status":"running","progress":0,"total":7,"results":[]}`, false, "true running, 0 of 7 pages []"},
+		{"a program", `{"success":true,"status":"ok","exit_code":0,"stdout":"42\n43\n"}`, false, "true exit code 0, 42 43 []"},
+		{"a program that says nothing", `{"success":true,"status":"nonzero_exit","exit_code":3,"stdout":""}`, false, "true exit code 3 []"},
+		{"a status of somebody else", `{"status":200,"results":[{"url":"http://a.example/"}]}`, false, "true 1 result [http://a.example/]"},
 		{"an unknown form", `[1,2]`, false, "true  []"},
 		{"no JSON", `it broke`, true, "false it broke []"},
 	}
