@@ -3,6 +3,7 @@
 package taskmanager
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -109,6 +110,54 @@ func TestAWorkerThatIsLostLosesNothing(t *testing.T) {
 		w.finish(next)
 		if got := w.get("ann", id); got.Succeeded != 10 || got.Status != "completed" {
 			t.Errorf("%v", got)
+		}
+		w.stop()
+	})
+}
+
+func TestATaskSaysWhyNothingMoves(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, func(c *Config, _ *Deps) { c.RunningPerUser = 1 })
+		stalled := func(id, words string) {
+			t.Helper()
+			if got := w.get("ann", id).StallReason; !strings.Contains(got, words) || words == "" && got != "" {
+				t.Errorf("stalled by %q, want %q", got, words)
+			}
+		}
+		first := w.create("ann", pages("a.example", 2)...)
+		synctest.Wait()
+		stalled(first, "")
+		time.Sleep(20 * time.Second)
+		stalled(first, "no crawl worker")
+		b := w.lease("w1")
+		stalled(first, "")
+		second := w.create("ann", "https://b.example/")
+		stalled(second, "1 of your tasks runs already")
+		third := w.create("bob", "https://a.example/")
+		if got := w.get("bob", third).StallReason; !strings.Contains(got, "robots.txt") && !strings.Contains(got, "another task is at a.example:443") {
+			t.Errorf("stalled by %q", got)
+		}
+		w.commit(b, 1, true, &pb.FetchedPage{UrlKey: b.Targets[0].UrlKey, Outcome: "blocked", StatusCode: 429, RetryAfterMs: 60_000})
+		stalled(first, "asked to be left alone (the server answered 429")
+		if _, err := w.svc.CancelCrawlTask(as("bob"), &pb.CancelCrawlTaskRequest{TaskId: third}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(2 * time.Minute)
+		w.lease("w1")
+		stalled(first, "")
+		w.stop()
+	})
+}
+
+func TestAWorkerIsAnsweredBeforeItsDeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		ctx, cancel := context.WithTimeout(worker(), 5*time.Second)
+		defer cancel()
+		began := time.Now()
+		res, err := w.svc.LeaseBatch(ctx, &pb.LeaseBatchRequest{WorkerId: "w1", WaitMs: 30_000})
+		if took := time.Since(began); err != nil || res.Batch != nil || took < 4*time.Second || took >= 5*time.Second {
+			t.Errorf("%v, %v after %s", res, err, took)
 		}
 		w.stop()
 	})

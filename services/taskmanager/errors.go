@@ -22,6 +22,7 @@ const (
 	ReasonTooManyTasks       = "TOO_MANY_TASKS"
 	ReasonContentUnavailable = "CONTENT_UNAVAILABLE"
 	ReasonDatabase           = "DATABASE_UNAVAILABLE"
+	ReasonDiskFull           = "DISK_FULL"
 	ReasonShuttingDown       = "SHUTTING_DOWN"
 )
 
@@ -57,6 +58,10 @@ func shaped(err error, taskID string) error {
 		return rpcerr.New(codes.Aborted, ReasonLeaseLost, "The lease has ended; its addresses may be with somebody else. Nothing was recorded.")
 	case errors.Is(err, dispatch.ErrDraining):
 		return rpcerr.New(codes.Unavailable, ReasonShuttingDown, "This task manager is being stopped; ask another, or again.").WithRetry(databaseRetry)
+	case errors.Is(err, store.ErrDiskFull):
+		return rpcerr.New(codes.Unavailable, ReasonDiskFull, "The disk of the task manager is full; nothing was recorded. Free some space; what is under way goes on by itself.").WithRetry(tasksRetry).WithCause(err)
+	case errors.Is(err, store.ErrUnknownCommit): // sent again, a part is answered as it was
+		return rpcerr.New(codes.Unavailable, ReasonDatabase, "It is not known whether this was recorded. Send it again.").WithRetry(databaseRetry).WithCause(err)
 	case store.IsUnavailable(err):
 		return rpcerr.New(codes.Unavailable, ReasonDatabase, "Crawl tasks cannot be read or written at the moment. Try again.").WithRetry(databaseRetry).WithCause(err)
 	}

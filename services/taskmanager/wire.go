@@ -121,8 +121,11 @@ func firstChars(s string, n int) string {
 
 // stall says why nothing moves; empty when something does, or nothing is to.
 func (s *Service) stall(ctx context.Context, t schema.Task) (string, error) {
-	if t.Ended() {
+	switch {
+	case t.Ended():
 		return "", nil
+	case s.db.Full():
+		return "the disk of the task manager is full", nil
 	}
 	if t.Status == schema.StatusPending {
 		n, err := s.tasks.Running(ctx, t.UserID)

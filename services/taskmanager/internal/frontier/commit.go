@@ -64,7 +64,7 @@ func (s *Store) Commit(ctx context.Context, p Part) (Committed, error) {
 		if err != nil {
 			return err
 		}
-		err = store.ForUpdate(tx.NewSelect().Model(&out.Lease).Where("id = ?", p.LeaseID)).Scan(ctx)
+		err = store.ForUpdate(tx.NewSelect().Model(&out.Lease).ColumnExpr("*").Where("id = ?", p.LeaseID)).Scan(ctx)
 		if errors.Is(err, sql.ErrNoRows) {
 			return ErrLost
 		}
@@ -169,7 +169,7 @@ func (s *Store) take(ctx context.Context, tx bun.IDB, now int64, p Part, out *Co
 // since it was told last. Parts in the middle of a batch whose pages all came
 // leave the row alone.
 func (s *Store) readHost(ctx context.Context, tx bun.IDB, out *Committed) error {
-	if err := store.ForUpdate(tx.NewSelect().Model(&out.Host).Where("host = ?", out.Lease.Host)).Scan(ctx); err != nil {
+	if err := store.ForUpdate(tx.NewSelect().Model(&out.Host).ColumnExpr("*").Where("host = ?", out.Lease.Host)).Scan(ctx); err != nil {
 		return fmt.Errorf("read host: %w", err)
 	}
 	out.Host.Credit(s.Policy(out.Lease.Host), out.Lease.Clean)
@@ -227,8 +227,8 @@ func (s *Store) open(ctx context.Context, tx bun.IDB, p Part, l *schema.Lease) (
 		keys[i] = page.URLKey
 	}
 	var rows []schema.Address
-	err := tx.NewSelect().Model(&rows).Where("task_id = ? AND state = ?", l.TaskID, schema.StateOpen).
-		Where("url_key IN (?)", bun.List(keys)).Scan(ctx)
+	err := tx.NewSelect().Model(&rows).Column("task_id", "url_key", "url", "attempts", "blocks").
+		Where("task_id = ? AND state = ?", l.TaskID, schema.StateOpen).Where("url_key IN (?)", bun.List(keys)).Scan(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("read addresses of task %s: %w", l.TaskID, err)
 	}

@@ -87,7 +87,7 @@ func (s *Store) Lease(ctx context.Context, want Want) (Leased, error) {
 
 // reserve locks the row of a host whose time has come and that nobody has.
 func (s *Store) reserve(ctx context.Context, tx bun.IDB, now int64, want Want, out *Leased) error {
-	err := store.ForUpdateFree(tx.NewSelect().Model(&out.Host).Where("host = ?", want.Host)).Scan(ctx)
+	err := store.ForUpdateFree(tx.NewSelect().Model(&out.Host).ColumnExpr("*").Where("host = ?", want.Host)).Scan(ctx)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		return ErrNotNow
@@ -108,7 +108,7 @@ func (s *Store) free(ctx context.Context, tx bun.IDB, now int64, taskID string) 
 		schema.Task `bun:",extend"`
 		Used        int `bun:"used,scanonly"`
 	}
-	q := tx.NewSelect().Model(&row).ColumnExpr("?TableColumns").
+	q := tx.NewSelect().Model(&row).ColumnExpr("?TableAlias.*").
 		// Of the row that was locked, so that the leases are counted after that.
 		ColumnExpr("(SELECT COALESCE(SUM(l.parallel), 0) FROM crawl_leases AS l WHERE l.task_id = ?TableAlias.id AND l.state = ? AND l.lease_until >= ?) AS used", schema.LeaseLive, now).
 		Where("id = ? AND status IN (?, ?)", taskID, schema.StatusPending, schema.StatusRunning)
@@ -157,7 +157,7 @@ func LockUser(ctx context.Context, tx bun.IDB, now int64, userID string) error {
 func (s *Store) targets(ctx context.Context, tx bun.IDB, now int64, want Want, book *ledger.Book, out *Leased) error {
 	size := min(out.Grant.Size, want.Max)
 	var rows []schema.Address
-	err := tx.NewSelect().Model(&rows).
+	err := tx.NewSelect().Model(&rows).ColumnExpr("*").
 		Where("task_id = ? AND state = ? AND origin = ? AND not_before <= ? AND robots_until > ?", want.TaskID, schema.StateOpen, want.Origin, now, now).
 		Order("ordinal").Limit(int64(size)).Scan(ctx)
 	if err != nil {

@@ -53,7 +53,7 @@ type Book struct {
 // Open locks the row of a task that has not ended. sql.ErrNoRows: there is none.
 func Open(ctx context.Context, tx bun.IDB, now int64, taskID string) (*Book, error) {
 	var t schema.Task
-	q := tx.NewSelect().Model(&t).Where("id = ?", taskID).
+	q := tx.NewSelect().Model(&t).ColumnExpr("*").Where("id = ?", taskID).
 		Where("status IN (?, ?)", schema.StatusPending, schema.StatusRunning)
 	if err := store.ForUpdate(q).Scan(ctx); err != nil {
 		return nil, fmt.Errorf("lock task %s: %w", taskID, err)

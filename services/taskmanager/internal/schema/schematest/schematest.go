@@ -17,12 +17,6 @@ func Open(t testing.TB) *store.DB {
 	return With(t, storetest.Fresh(t))
 }
 
-// OpenFile makes one that is a SQLite file in every lane.
-func OpenFile(t testing.TB, path string) *store.DB {
-	t.Helper()
-	return With(t, store.Config{Path: path})
-}
-
 // With opens a database of the given address, as the task manager would.
 func With(t testing.TB, cfg store.Config) *store.DB {
 	t.Helper()
