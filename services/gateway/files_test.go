@@ -62,6 +62,9 @@ func (s *shelf) receive(stream grpc.ClientStreamingServer[sandboxv1.UploadFileRe
 		return err
 	}
 	target := first.GetTarget()
+	if strings.HasPrefix(target.GetWorkspaceId(), ".") {
+		return rpcerr.InvalidArgument("target.workspace_id", "is no id")
+	}
 	if strings.Contains(target.GetPath(), "..") {
 		return rpcerr.InvalidArgument("path", "must not have . or .. between its names")
 	}

@@ -27,6 +27,10 @@ const (
 	maxFieldBytes = 4096
 )
 
+// targetPrefix stands before the names of fields that a service finds wrong with
+// the first message of an upload.
+const targetPrefix = "target."
+
 const (
 	reasonInvalidForm = "INVALID_FORM"
 	reasonMediaType   = "UNSUPPORTED_MEDIA_TYPE"
@@ -51,7 +55,9 @@ func (g *Gateway) upload(w http.ResponseWriter, r *http.Request) {
 	}
 	boundary, err := boundaryOf(r.Header)
 	if err == nil && r.ContentLength > g.maxUpload {
-		w.Header().Set("Connection", "close")
+		if r.ProtoMajor == 1 { // HTTP/2 ends the stream; this would end the others, too
+			w.Header().Set("Connection", "close")
+		}
 		err = uploadTooLarge(g.maxUpload)
 	}
 	if err != nil {
@@ -282,6 +288,11 @@ func (u *upload) broken(err error) error {
 func (u *upload) told(p envelope.Problem) envelope.Problem {
 	if p.Meta == nil {
 		p.Meta = map[string]string{}
+	}
+	// The caller knows the form, not the message that it is sent on in.
+	p.Message = strings.TrimPrefix(p.Message, targetPrefix)
+	for i := range p.Details {
+		p.Details[i].Field = strings.TrimPrefix(p.Details[i].Field, targetPrefix)
 	}
 	if u.current != "" {
 		p.Meta["file"] = u.current

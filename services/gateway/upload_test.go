@@ -149,9 +149,14 @@ func TestAProblemNamesItsFile(t *testing.T) {
 	}
 }
 
-func TestUploadsNeedTheirService(t *testing.T) {
+func TestUploadsNeedAServiceAndAWorkspace(t *testing.T) {
 	f := newFixture(t, nil)
 	mustFail(t, do(t, f.sendForm(t, uploadPath, strings.NewReader(form(file("a", "x"))))), 501, "UNIMPLEMENTED")
+	f = newShelf(t, &shelf{})
+	refused := mustFail(t, do(t, f.sendForm(t, "/api/workspaces/.x/files", strings.NewReader(form(file("a", "x"))))), 400, "INVALID_ARGUMENT")
+	if (*refused.Details)[0].Field != "workspace_id" || refused.Message != "workspace_id: is no id" {
+		t.Errorf("%+v %+v", refused, *refused.Details)
+	}
 	mustFail(t, do(t, f.sendForm(t, "/api/workspaces/%ff/files", strings.NewReader(form(file("a", "x"))))), 400, "INVALID_ARGUMENT")
 }
 
@@ -240,7 +245,7 @@ func TestAFileOfTwoGiBIsRefusedEarly(t *testing.T) {
 }
 
 func TestAnUploadTakesLittleMemory(t *testing.T) {
-	const size = 96 << 20
+	const size = 64 << 20
 	heap := func() int64 {
 		var m runtime.MemStats
 		runtime.ReadMemStats(&m)
@@ -260,6 +265,7 @@ func TestAnUploadTakesLittleMemory(t *testing.T) {
 	if got.StatusCode != 200 || received != size {
 		t.Fatalf("answer = %d %s, %d bytes received", got.StatusCode, got.body, received)
 	}
+	t.Logf("the heap grew by %d KiB", (most-before)>>10)
 	if grown := most - before; most == 0 || grown > size/2 {
 		t.Errorf("the heap grew by %d MiB for a file of %d MiB", grown>>20, size>>20)
 	}
