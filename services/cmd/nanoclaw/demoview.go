@@ -110,7 +110,8 @@ type demoOutcome struct {
 	TraceID string        `json:"trace_id"`
 	URL     string        `json:"url,omitempty"`
 
-	failed []string // tools that were not called, or failed
+	tracesTo string   // the collector that has the trace, if one has it
+	failed   []string // tools that were not called, or failed
 }
 
 type demoTool struct {
@@ -131,6 +132,7 @@ func newDemoOutcome(d *demo.Demo, said *transcript.Transcript, serving bool) dem
 	o := demoOutcome{
 		Question: demo.Question, Answer: strings.TrimSpace(said.Answer()), Scripted: "the words of the model, nothing else",
 		Tools: []demoTool{}, Missing: missingOf(d.Missing()), RunID: said.RunID, TraceID: said.TraceID,
+		tracesTo: d.TracesTo(),
 	}
 	if serving {
 		o.URL = d.URL()
@@ -173,7 +175,11 @@ func (v *demoView) conclude(o demoOutcome) error {
 	v.line("")
 	v.line("%s %s worked: %s.", v.style.Good("✓"), plural(len(names), "tool"), strings.Join(names, ", "))
 	v.line("  Scripted: %s.", o.Scripted)
-	v.line("  Trace %s has every step; NANOCLAW_TELEMETRY_EXPORTER=otlp sends it to Jaeger at 127.0.0.1:4317.", o.TraceID)
+	if o.tracesTo != "" {
+		v.line("  Trace %s has every step; it goes to the collector at %s.", o.TraceID, o.tracesTo)
+	} else {
+		v.line("  Trace %s has every step; NANOCLAW_TELEMETRY_EXPORTER=otlp sends it to Jaeger at 127.0.0.1:4317.", o.TraceID)
+	}
 	if o.URL != "" {
 		v.line("  Web app: %s", o.URL)
 	} else {

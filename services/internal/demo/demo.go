@@ -58,6 +58,7 @@ type Demo struct {
 	suite  *suite.Suite
 	tools  []string
 	checks *sandboxv1.GetCapabilitiesResponse
+	traces suite.TelemetryConfig
 	closes []func() error // in reverse order
 }
 
@@ -100,6 +101,7 @@ func (d *Demo) start(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
+	d.traces = cfg.Telemetry
 	cfg.DataDir = folder
 	cfg.HTTP.Addr, cfg.GRPC.Addr, cfg.Admin.Addr = loopback, loopback, loopback
 	cfg.Netguard.Allow = []string{site}
@@ -207,6 +209,14 @@ func (d *Demo) Conn() grpc.ClientConnInterface { return d.suite.Conn() }
 
 // Owner is the user of the demonstration.
 func (d *Demo) Owner() auth.Principal { return d.suite.Owner() }
+
+// TracesTo is the collector that traces go to; empty: to none.
+func (d *Demo) TracesTo() string {
+	if d.traces.Exporter != telemetry.ExporterOTLP {
+		return ""
+	}
+	return d.traces.OTLPEndpoint
+}
 
 // URL is the address of the web app, with its token.
 func (d *Demo) URL() string { return d.suite.URL() }

@@ -88,6 +88,9 @@ func TestFiveToolsWorkAndAreOneTrace(t *testing.T) {
 		_ = d.Close()
 		t.Skipf("the fifth tool needs a sandbox with python3, and this machine has none: %v", missing)
 	}
+	if d.TracesTo() != collector.Endpoint() {
+		t.Errorf("traces go to %q", d.TracesTo())
+	}
 	got := play(t, d)
 	if err := d.Close(); err != nil { // also sends the last spans
 		t.Fatal(err)
