@@ -4,6 +4,7 @@ package taskmanager
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -145,6 +146,24 @@ func TestATaskSaysWhyNothingMoves(t *testing.T) {
 		time.Sleep(2 * time.Minute)
 		w.lease("w1")
 		stalled(first, "")
+		w.stop()
+	})
+}
+
+func TestManyTasksOfOneUserDoNotKeepAnotherWaiting(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		for i := range 50 {
+			w.create("ann", pages(fmt.Sprintf("h%d.example", i), 50)...)
+		}
+		for range 5 {
+			w.finish(w.lease("w1"))
+		}
+		id := w.create("bob", "https://bob.example/")
+		synctest.Wait() // until robots.txt is known
+		if b := w.lease("w1"); b.TaskId != id {
+			t.Errorf("bob waits behind ann: %v", b)
+		}
 		w.stop()
 	})
 }

@@ -239,25 +239,6 @@ func TestTasksAreListedNewestFirstAndPaged(t *testing.T) {
 	}
 }
 
-func TestManyTasksOfOneUserDoNotKeepAnotherWaiting(t *testing.T) {
-	w := newWorld(t)
-	for i := range 50 {
-		w.create("ann", pages(fmt.Sprintf("h%d.example", i), 50)...)
-	}
-	w.finish(w.lease("w1"))
-	id := w.create("bob", "https://bob.example/")
-	for i := range 3 { // one or two that were about to be handed out come first
-		b := w.lease("w1")
-		w.finish(b)
-		if b.TaskId == id {
-			return
-		}
-		if i == 2 {
-			t.Error("bob waits behind ann")
-		}
-	}
-}
-
 func TestAServiceThatCannotBe(t *testing.T) {
 	guard, err := netguard.New(netguard.Config{})
 	if err != nil {

@@ -150,7 +150,10 @@ func (p *Pace) Rest(now int64, policy Policy) {
 
 // RobotsKnown takes what robots.txt says.
 func (p *Pace) RobotsKnown(crawlDelay time.Duration) {
-	p.CrawlDelayMS, p.RobotsFailures, p.Reason = int(crawlDelay.Milliseconds()), 0, ""
+	if p.RobotsFailures > 0 {
+		p.Reason = ""
+	}
+	p.CrawlDelayMS, p.RobotsFailures = int(crawlDelay.Milliseconds()), 0
 }
 
 // RobotsUnreachable takes that robots.txt cannot be had, which forbids
