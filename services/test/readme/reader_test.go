@@ -113,12 +113,22 @@ func (r *reader) ask(t *testing.T) {
 // run runs a block to its end.
 func (r *reader) run(t *testing.T, text string) string {
 	t.Helper()
+	out, err := r.try(t, text)
+	if err != nil {
+		t.Errorf("%s\n%v\n%s", text, err, out)
+	}
+	return out
+}
+
+// try is run for what may fail; then what was said of it is with the output.
+func (r *reader) try(t *testing.T, text string) (string, error) {
+	t.Helper()
 	sh := r.sh(t, text)
 	var stderr bytes.Buffer
 	sh.Stderr = &stderr
 	out, err := sh.Output()
 	if err != nil {
-		t.Errorf("%s\n%v\n%s%s", text, err, out, stderr.String())
+		return string(out) + stderr.String(), err
 	}
-	return string(out)
+	return string(out), nil
 }

@@ -140,6 +140,10 @@ func TestEveryBlockRuns(t *testing.T) {
 		case b.text == "make run\n":
 			r.serve(t, "bin/nanoclaw serve")
 		case b.text == "make test\n": // this test is a part of it
+		case b.text == "make demo\n":
+			r.inASandbox(t, done, "bin/nanoclaw demo")
+		case strings.Contains(b.text, "nanoclaw run"):
+			r.inASandbox(t, done, b.text)
 		case strings.Contains(b.text, "EXPORTER=otlp"):
 			r.stop(t)
 			r.serve(t, b.text)
@@ -157,15 +161,7 @@ func TestEveryBlockRuns(t *testing.T) {
 			r.ask(t)
 			done["SERVICES_SEARCH"] = true
 		case b.lang == "sh":
-			out := r.run(t, b.text)
-			for name, want := range expected {
-				if strings.Contains(b.text, name) {
-					done[name] = true
-					if !strings.Contains(out, want) {
-						t.Errorf("%s\nlacks %q:\n%s", b.text, want, out)
-					}
-				}
-			}
+			r.check(t, done, b.text)
 		default:
 			t.Errorf("nobody runs a block of %q: %s", b.lang, b.text)
 		}
@@ -177,8 +173,41 @@ func TestEveryBlockRuns(t *testing.T) {
 	}
 }
 
+// check runs a block and looks for what is expected of it.
+func (r *reader) check(t *testing.T, done map[string]bool, text string) {
+	t.Helper()
+	out := r.run(t, text)
+	for name, want := range expected {
+		if strings.Contains(text, name) {
+			done[name] = true
+			if !strings.Contains(out, want) {
+				t.Errorf("%s\nlacks %q:\n%s", text, want, out)
+			}
+		}
+	}
+}
+
+// inASandbox is check for what needs a sandbox. Where there can be none, the
+// README says that code is refused.
+func (r *reader) inASandbox(t *testing.T, done map[string]bool, text string) {
+	t.Helper()
+	if out, err := r.try(t, "bin/nanoclaw sandbox check"); err != nil {
+		t.Logf("no sandbox on this machine: %s", out)
+		for name := range expected {
+			done[name] = done[name] || strings.Contains(text, name)
+		}
+		return
+	}
+	r.check(t, done, text)
+}
+
 // expected is what a block that holds the key prints.
 var expected = map[string]string{
+	"nanoclaw demo": "5 tools worked",
+	"nanoclaw run":  "42",
+	"sandbox check": "bubblewrap",
+	"crawl $":       world.Article,
+	"tasks list":    "completed",
 	"tools list":    "web_search",
 	"fetch $":       world.Article,
 	"inspect url":   `"verdict":"deny"`,
