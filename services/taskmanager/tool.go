@@ -160,32 +160,39 @@ func (s *Service) queryTask(ctx context.Context, call *toolkit.Call, in queryInp
 
 // await returns when the task has ended, or the time is over.
 func (s *Service) await(ctx context.Context, call *toolkit.Call, userID, taskID string, most time.Duration) error {
-	deadline := time.NewTimer(most)
-	defer deadline.Stop()
+	until := time.Now().Add(most)
 	for {
-		moved := s.hub.Moved(taskID) // before looking
-		t, err := s.tasks.Get(ctx, userID, taskID)
-		if err != nil {
-			return shaped(err, taskID)
+		more, err := s.awaitMove(ctx, call, userID, taskID, time.Until(until))
+		if err != nil || !more {
+			return err
 		}
-		if t.Ended() || most <= 0 {
-			return nil
-		}
-		call.Progress(fmt.Sprintf("%d of %d pages", t.Progress(), t.Total), float64(t.Progress()), float64(t.Total))
-		look := time.NewTimer(toolLook)
-		select {
-		case <-moved:
-		case <-look.C:
-		case <-deadline.C:
-			most = 0
-		case <-s.draining:
-			most = 0
-		case <-ctx.Done():
-			look.Stop()
-			return ctx.Err()
-		}
-		look.Stop()
 	}
+}
+
+// awaitMove returns when the task is to be looked at again; more is false when it
+// has ended or there is no time left.
+func (s *Service) awaitMove(ctx context.Context, call *toolkit.Call, userID, taskID string, left time.Duration) (more bool, err error) {
+	moved, release := s.hub.Moved(taskID) // before looking
+	defer release()
+	t, err := s.tasks.Get(ctx, userID, taskID)
+	if err != nil {
+		return false, shaped(err, taskID)
+	}
+	if t.Ended() || left <= 0 {
+		return false, nil
+	}
+	call.Progress(fmt.Sprintf("%d of %d pages", t.Progress(), t.Total), float64(t.Progress()), float64(t.Total))
+	look := time.NewTimer(min(toolLook, left))
+	defer look.Stop()
+	select {
+	case <-moved:
+	case <-look.C:
+	case <-s.draining:
+		return false, nil
+	case <-ctx.Done():
+		return false, ctx.Err()
+	}
+	return true, nil
 }
 
 // cancelTask is the tool. It may be called again: a task ends once.

@@ -29,6 +29,7 @@ func (b *Board) Committed(c frontier.Committed) {
 	defer b.mu.Unlock()
 	if c.Host.Host != "" {
 		b.touch(b.host(c.Host.Host), c.Host)
+		defer b.tidy(c.Host.Host)
 	}
 	b.close(c.Task, c.Closed)
 	if t := b.tasks[c.Task.ID]; t != nil {
@@ -51,6 +52,7 @@ func (b *Board) Checked(taskID, origin string, c frontier.Checked) {
 	defer b.mu.Unlock()
 	if c.Host.Host != "" {
 		b.touch(b.host(c.Host.Host), c.Host)
+		defer b.tidy(c.Host.Host)
 	}
 	if c.Task.ID != "" {
 		b.close(c.Task, c.Closed)
@@ -88,6 +90,7 @@ func (b *Board) Freed(hosts ...schema.Host) {
 	for _, h := range hosts {
 		if known := b.hosts[h.Host]; known != nil {
 			b.touch(known, h)
+			b.tidy(h.Host)
 		}
 	}
 	b.signal()
@@ -212,6 +215,7 @@ func (b *Board) ShowHosts(rows []schema.Host, leases []schema.Lease, stamp int) 
 		if l := byHost[row.Host]; l.ID == row.LeaseID {
 			h.leaseTask, h.parallel = l.TaskID, l.Parallel
 		}
+		b.tidy(row.Host)
 	}
 	b.signal()
 }

@@ -182,10 +182,15 @@ func (b *Board) remove(taskID string) {
 // leave forgets hosts of which these were the last queues.
 func (b *Board) leave(queues []*queue) {
 	for _, q := range queues {
-		h := b.hosts[q.host]
-		if h.queues--; h.queues == 0 && h.leaseID == "" && !h.reserved {
-			delete(b.hosts, q.host)
-		}
+		b.hosts[q.host].queues--
+		b.tidy(q.host)
+	}
+}
+
+// tidy forgets a host that nobody wants, has or is about to have.
+func (b *Board) tidy(name string) {
+	if h := b.hosts[name]; h != nil && h.queues == 0 && h.leaseID == "" && !h.reserved {
+		delete(b.hosts, name)
 	}
 }
 

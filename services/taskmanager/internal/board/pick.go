@@ -126,6 +126,7 @@ func (b *Board) NotNow(c Candidate, now int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.host(c.Host).reserved = false
+	b.tidy(c.Host)
 	if t := b.tasks[c.TaskID]; t != nil {
 		t.dirty = true
 		if q := t.queueOf(c.Origin); q != nil {

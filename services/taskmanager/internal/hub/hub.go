@@ -7,31 +7,43 @@ import "sync"
 // Hub is safe for concurrent use. The zero value is ready.
 type Hub struct {
 	mu      sync.Mutex
-	waiting map[string]chan struct{}
+	waiting map[string]*entry
+}
+
+type entry struct {
+	moved chan struct{}
+	n     int // who wait
 }
 
 // Moved is closed when the task moves. It must be taken before the task is
-// looked at.
-func (h *Hub) Moved(taskID string) <-chan struct{} {
+// looked at, and given back with release.
+func (h *Hub) Moved(taskID string) (moved <-chan struct{}, release func()) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.waiting == nil {
-		h.waiting = map[string]chan struct{}{}
+		h.waiting = map[string]*entry{}
 	}
-	ch := h.waiting[taskID]
-	if ch == nil {
-		ch = make(chan struct{})
-		h.waiting[taskID] = ch
+	e := h.waiting[taskID]
+	if e == nil {
+		e = &entry{moved: make(chan struct{})}
+		h.waiting[taskID] = e
 	}
-	return ch
+	e.n++
+	return e.moved, func() {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		if e.n--; e.n == 0 && h.waiting[taskID] == e {
+			delete(h.waiting, taskID)
+		}
+	}
 }
 
 // Tell says that a task has moved.
 func (h *Hub) Tell(taskID string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if ch := h.waiting[taskID]; ch != nil {
-		close(ch)
+	if e := h.waiting[taskID]; e != nil {
+		close(e.moved)
 		delete(h.waiting, taskID)
 	}
 }

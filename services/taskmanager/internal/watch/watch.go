@@ -58,19 +58,7 @@ var errEnded = errors.New("the watch has ended")
 func (w *Watcher) Watch(ctx context.Context, userID, taskID string, after int, send func(*pb.CrawlEvent) error) error {
 	f := &follower{w: w, userID: userID, taskID: taskID, seq: after, send: send, hosts: map[string]*pb.CrawlHost{}}
 	for {
-		moved := w.Hub.Moved(taskID) // before looking
-		t, err := w.Tasks.Get(ctx, userID, taskID)
-		if err != nil {
-			return err
-		}
-		if f.told.IsZero() && after > t.LastSeq {
-			return &AheadError{After: after, LastSeq: t.LastSeq}
-		}
-		err = f.look(ctx, t)
-		if err == nil {
-			err = f.wait(ctx, moved)
-		}
-		switch {
+		switch err := f.once(ctx); {
 		case errors.Is(err, errEnded):
 			return nil
 		case err != nil:
@@ -98,6 +86,23 @@ type follower struct {
 type point struct {
 	at   time.Time
 	done int
+}
+
+// once looks at the task, and waits until it is to be looked at again.
+func (f *follower) once(ctx context.Context) error {
+	moved, release := f.w.Hub.Moved(f.taskID) // before looking
+	defer release()
+	t, err := f.w.Tasks.Get(ctx, f.userID, f.taskID)
+	if err != nil {
+		return err
+	}
+	if f.told.IsZero() && f.seq > t.LastSeq {
+		return &AheadError{After: f.seq, LastSeq: t.LastSeq}
+	}
+	if err := f.look(ctx, t); err != nil {
+		return err
+	}
+	return f.wait(ctx, moved)
 }
 
 // look sends what is new of a task.
