@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,9 +12,9 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"google.golang.org/grpc/metadata"
 
 	taskmanagerv1 "github.com/nanoclaw/nanoclaw/gen/go/nanoclaw/taskmanager/v1"
+	"github.com/nanoclaw/nanoclaw/services/cmd/nanoclaw/internal/crawl"
 )
 
 // crawlFlags are what crawl can be told.
@@ -127,7 +126,13 @@ func (j *crawlJob) create(ctx context.Context, batch []string) (*taskmanagerv1.C
 	if j.flags.chosenParallel {
 		req.Parallel = &j.flags.parallel
 	}
-	return j.tasks.CreateCrawlTask(metadata.AppendToOutgoingContext(ctx, idempotencyKey, rand.Text()), req)
+	begun := false
+	j.lock(func() { begun = j.begun })
+	made, err := crawl.Create(ctx, j.tasks, req, begun, j.aside)
+	if err == nil {
+		j.lock(func() { j.begun = true })
+	}
+	return made, err
 }
 
 // detach makes the tasks and leaves them.

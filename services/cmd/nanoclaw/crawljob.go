@@ -37,6 +37,7 @@ type crawlJob struct {
 	mu       sync.Mutex
 	out      resultWriter
 	live     map[string]bool // tasks that go on
+	begun    bool            // the server has answered
 	stopped  bool            // no more are begun
 	ended    []crawlTaskEnd
 	results  []json.RawMessage // with --json
@@ -78,8 +79,7 @@ func (j *crawlJob) run(ctx context.Context, signals <-chan os.Signal) error {
 		}
 		return err
 	case <-signals:
-		j.view.aside()
-		j.note("cancelling the crawl; once more to leave at once")
+		j.aside("cancelling the crawl; once more to leave at once")
 	case <-late:
 		j.timedOut = true
 	}
@@ -94,8 +94,7 @@ func (j *crawlJob) run(ctx context.Context, signals <-chan os.Signal) error {
 		return err
 	case <-signals:
 	case <-patience.C:
-		j.view.aside()
-		j.note("the server does not end what was cancelled; leaving it")
+		j.aside("the server does not end what was cancelled; leaving it")
 	}
 	leave()
 	<-done
@@ -177,12 +176,15 @@ func (j *crawlJob) follow(ctx context.Context, task string) (*taskmanagerv1.Craw
 		Tasks: j.tasks, TaskID: task,
 		Seen:    func(event *taskmanagerv1.CrawlEvent) { j.view.seen(task, event) },
 		Results: func(r *taskmanagerv1.CrawlResult) error { return j.result(task, r) },
-		Note: func(text string) {
-			j.view.aside()
-			j.note("%s", text)
-		},
+		Note:    j.aside,
 	}
 	return f.Follow(ctx)
+}
+
+// aside says something between the lines of the view.
+func (j *crawlJob) aside(text string) {
+	j.view.aside()
+	j.note("%s", text)
 }
 
 // result takes one result of a task.
@@ -240,8 +242,7 @@ func (j *crawlJob) cancelTask(ctx context.Context, task string) {
 	defer stop()
 	_, err := j.tasks.CancelCrawlTask(ctx, &taskmanagerv1.CancelCrawlTaskRequest{TaskId: task})
 	if err != nil && ctx.Err() == nil {
-		j.view.aside()
-		j.note("the server did not cancel task %s: %s", task, status.Convert(err).Message())
+		j.aside(fmt.Sprintf("the server did not cancel task %s: %s", task, status.Convert(err).Message()))
 	}
 }
 

@@ -47,7 +47,8 @@ func (c *cli) rootCommand() *cobra.Command {
 tools, and every step is streamed, stored and traced.
 
 Results go to stdout, everything else to stderr. Exit codes: 0 ok, 1 failure,
-2 usage, 3 not found, 4 denied, 5 partial, 6 timed out, 130 interrupted.`
+2 usage, 3 not found, 4 denied, 5 partial (or the sandbox is missing), 6 timed
+out, 130 interrupted. "run" ends with the exit code of the program.`
 	root.SilenceErrors, root.SilenceUsage = true, true
 	root.SetIn(c.stdin)
 	root.SetOut(c.stdout)

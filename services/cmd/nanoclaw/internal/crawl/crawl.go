@@ -4,12 +4,14 @@ package crawl
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
 	"time"
 
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
 	taskmanagerv1 "github.com/nanoclaw/nanoclaw/gen/go/nanoclaw/taskmanager/v1"
@@ -26,6 +28,8 @@ const (
 	readGap = 500 * time.Millisecond
 	// pageSize is the most results of one answer.
 	pageSize = 100
+
+	idempotencyKey = "idempotency-key"
 )
 
 // ErrLost says that the server stayed away.
@@ -152,6 +156,29 @@ func (f *Follower) read(ctx context.Context) error {
 	}
 	f.fresh, f.lastRead = false, time.Now()
 	return nil
+}
+
+// Create makes a task. One who is patient waits for a server that is away; the
+// task is made once, however often that is asked.
+func Create(ctx context.Context, tasks taskmanagerv1.CrawlTaskServiceClient, req *taskmanagerv1.CreateCrawlTaskRequest,
+	patient bool, note func(string)) (*taskmanagerv1.CreateCrawlTaskResponse, error) {
+	ctx = metadata.AppendToOutgoingContext(ctx, idempotencyKey, rand.Text())
+	wait := firstWait
+	for failures := 1; ; failures++ {
+		made, err := tasks.CreateCrawlTask(ctx, req)
+		if status.Code(err) != codes.Unavailable || !patient || failures > maxFailures {
+			return made, err
+		}
+		if failures == 1 {
+			note("the connection is lost, looking for it again")
+		}
+		select {
+		case <-time.After(wait):
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+		wait = min(2*wait, longestWait)
+	}
 }
 
 // Reading reads the results of one task, as far as there are any, and goes on

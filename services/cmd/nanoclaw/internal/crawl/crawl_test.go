@@ -13,6 +13,7 @@ import (
 	"go.uber.org/goleak"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
 	pb "github.com/nanoclaw/nanoclaw/gen/go/nanoclaw/taskmanager/v1"
@@ -59,6 +60,18 @@ type server struct {
 	// pageSize is how many results one answer has.
 	pageSize int
 	readErr  []error
+	// away is how often making a task fails; keys are those that it was asked with.
+	away int
+	keys []string
+}
+
+func (s *server) CreateCrawlTask(ctx context.Context, _ *pb.CreateCrawlTaskRequest, _ ...grpc.CallOption) (*pb.CreateCrawlTaskResponse, error) {
+	md, _ := metadata.FromOutgoingContext(ctx)
+	s.keys = append(s.keys, md.Get(idempotencyKey)...)
+	if len(s.keys) <= s.away {
+		return nil, errUnavailable
+	}
+	return &pb.CreateCrawlTaskResponse{TaskId: "task_1"}, nil
 }
 
 func (s *server) WatchCrawlTask(ctx context.Context, req *pb.WatchCrawlTaskRequest, _ ...grpc.CallOption) (grpc.ServerStreamingClient[pb.CrawlEvent], error) {
@@ -195,6 +208,34 @@ func TestAServerThatStaysAwayIsGivenUp(t *testing.T) {
 			t.Errorf("%v after %s", err, took)
 		}
 	})
+}
+
+func TestATaskIsMadeOnceHoweverOftenThatIsAsked(t *testing.T) {
+	for _, tc := range []struct {
+		name    string
+		away    int
+		patient bool
+		asked   int
+		made    bool
+	}{
+		{"a server that is there", 0, false, 1, true},
+		{"one that is away for the first task", 1, false, 1, false},
+		{"one that comes back", 3, true, 4, true},
+		{"one that stays away", 1000, true, maxFailures + 1, false},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := &server{away: tc.away}
+				made, err := Create(t.Context(), s, &pb.CreateCrawlTaskRequest{}, tc.patient, func(string) {})
+				if (err == nil) != tc.made || tc.made && made.GetTaskId() != "task_1" {
+					t.Errorf("%v, %v", made, err)
+				}
+				if keys := slices.Compact(slices.Clone(s.keys)); len(s.keys) != tc.asked || len(keys) != 1 {
+					t.Errorf("asked %d times with %d keys", len(s.keys), len(keys))
+				}
+			})
+		})
+	}
 }
 
 func TestWhatEndsFollowing(t *testing.T) {
