@@ -6,8 +6,8 @@ const zero = Date.parse('2026-01-31T12:00:00Z')
 const time = (ms: number) => new Date(zero + ms).toISOString()
 const model = (round: number, from: number, took: number, status = 'completed', attempt = 1) =>
   ({ round, attempt, status, model: 'm', started_at: time(from), duration_ms: took, input_tokens: 10, output_tokens: 5 })
-const tool = (id: string, round: number, from: number | undefined, took: number, status = 'completed') =>
-  ({ id, name: id, round, status, attempt: 1, duration_ms: took, trace_id: 't', ...(from === undefined ? {} : { started_at: time(from) }) })
+const tool = (id: string, round: number, from: number | undefined, took: number, status = 'completed'): NonNullable<Run['tool_calls']>[number] =>
+  ({ id, name: id, round, status, attempt: 1, duration_ms: took, trace_id: 't', ...(from === undefined ? {} : { started_at: time(from) }) }) as NonNullable<Run['tool_calls']>[number]
 const run = (r: Partial<Run>) => ({ id: 'r', status: 'completed', trace_id: 't', created_at: time(0), tool_calls: [], model_calls: [], ...r }) as Run
 
 const bars = (r: Run, now = 0) => layoutOf(r, zero + now).spans.map((s) => [s.id, s.start, s.end])
