@@ -21,24 +21,25 @@ const (
 func (d *Dispatcher) askRobots(ctx context.Context) {
 	var wg sync.WaitGroup
 	defer wg.Wait()
-	free := make(chan struct{}, askAtOnce)
+	asking := make(chan struct{}, askAtOnce)
 	for {
 		changed := d.Board.Changed() // before looking
-		asks, next := d.Board.Unchecked(d.now(), askAtOnce-len(free))
+		asks, next := d.Board.Unchecked(d.now(), askAtOnce-len(asking))
 		for _, a := range asks {
-			free <- struct{}{}
+			asking <- struct{}{}
 			wg.Go(func() {
-				defer func() { <-free }()
-				d.ask(ctx, a)
+				// The place comes free first: the board's change then finds it so.
+				again, stale := d.ask(ctx, a)
+				<-asking
+				d.Board.Asked(a, again, stale)
 			})
 		}
 		wait := lookShared
 		if next > 0 {
 			wait = min(max(time.Duration(next-d.now())*time.Millisecond, shortest), wait)
 		}
-		if len(free) == askAtOnce {
-			changed = nil // a place comes free with a change, but not with every one
-			wait = lookSoon / 4
+		if len(asking) == askAtOnce {
+			wait = lookShared // a place comes free with a change
 		}
 		timer := time.NewTimer(wait)
 		select {
@@ -53,10 +54,9 @@ func (d *Dispatcher) askRobots(ctx context.Context) {
 	}
 }
 
-// ask asks about one origin of one task.
-func (d *Dispatcher) ask(ctx context.Context, a board.Ask) {
-	again, stale := int64(0), false
-	defer func() { d.Board.Asked(a, again, stale) }()
+// ask asks about one origin of one task, and tells when to ask again if that is
+// needed, and whether the board was out of date.
+func (d *Dispatcher) ask(ctx context.Context, a board.Ask) (again int64, stale bool) {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
 	urls := make([]string, len(a.Addresses))
@@ -65,21 +65,20 @@ func (d *Dispatcher) ask(ctx context.Context, a board.Ask) {
 	}
 	v, err := d.Robots(ctx, urls)
 	if err != nil {
-		again = d.now() + askAgain.Milliseconds()
 		if ctx.Err() == nil {
 			d.complain(ctx, "robots.txt could not be asked for", err)
 		}
-		return
+		return d.now() + askAgain.Milliseconds(), false
 	}
 	checked, err := d.Frontier.Robots(ctx, a.Addresses, v)
 	if err != nil {
-		again = d.now() + askAgain.Milliseconds()
 		d.complain(ctx, "what robots.txt says was not kept", err)
-		return
+		return d.now() + askAgain.Milliseconds(), false
 	}
 	d.Board.Checked(a.TaskID, a.Origin, checked)
-	if stale = checked.Stale; stale {
+	if checked.Stale {
 		d.lookSoon()
 	}
 	d.Hub.Tell(a.TaskID)
+	return 0, checked.Stale
 }
