@@ -1,0 +1,83 @@
+import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core'
+import { afterAll, afterEach, beforeAll, expect, inject } from 'vitest'
+import { stage } from './stage'
+
+/** Visitor is somebody with a browser of their own. */
+export interface Visitor {
+  page: Page
+  /** open goes to a page of the app. */
+  open: (path: string) => Promise<void>
+  /** another is a second tab of the same browser. */
+  another: () => Promise<Page>
+}
+
+export interface Visit extends BrowserContextOptions {
+  /** address of another server, with its token; the stage's otherwise. */
+  address?: string
+  /** nobody: without signing in. */
+  nobody?: boolean
+  language?: 'en' | 'zh'
+  theme?: 'light' | 'dark'
+  phone?: boolean
+}
+
+let browser: Browser
+const ends: (() => Promise<void>)[] = []
+
+beforeAll(async () => {
+  browser = await chromium.connect(inject('browser'))
+})
+afterAll(() => browser.close())
+
+// A scenario fails when anything asked for something outside, opened a dialog of
+// the browser, ran what was smuggled in, or failed without being handled.
+afterEach(async () => {
+  for (const end of ends.splice(0)) await end()
+})
+
+/** visit opens a browser that is signed in. */
+export async function visit(v: Visit = {}): Promise<Visitor> {
+  const { address, nobody, language = 'en', theme = 'light', phone, ...more } = v
+  const context = await browser.newContext({
+    locale: language === 'zh' ? 'zh-CN' : 'en-GB',
+    colorScheme: theme,
+    reducedMotion: 'reduce',
+    viewport: phone ? { width: 390, height: 844 } : { width: 1280, height: 860 },
+    ...(phone ? { hasTouch: true, isMobile: true } : {}),
+    ...more,
+  })
+  context.setDefaultTimeout(60_000)
+  const origin = new URL(address ?? stage.app).origin
+  const wrong: string[] = []
+  context.on('request', (request) => {
+    const url = request.url()
+    if (!url.startsWith(origin + '/') && !/^(data|blob|about):/.test(url)) wrong.push(`asked for ${url}`)
+  })
+  // Nothing outside may be reached even when it is asked for.
+  await context.route((url) => url.origin !== origin && /^https?:$/.test(url.protocol), (route) => route.abort())
+  context.on('dialog', (dialog) => {
+    if (dialog.type() !== 'beforeunload') wrong.push(`dialog: ${dialog.message()}`)
+    void dialog.dismiss().catch(() => {})
+  })
+  context.on('weberror', (error) => wrong.push(`not handled: ${error.error().message}`))
+  const watch = (page: Page) =>
+    page.on('console', (message) => {
+      if (/Content Security Policy|Refused to|\[Vue warn\]/.test(message.text())) wrong.push(`console: ${message.text()}`)
+    })
+  context.on('page', watch)
+  ends.push(async () => {
+    for (const page of context.pages()) {
+      const pwned = await page.evaluate(() => (window as { pwned?: unknown }).pwned).catch(() => undefined)
+      if (pwned !== undefined) wrong.push(`${page.url()} was taken over`)
+    }
+    await context.close()
+    expect(wrong).toEqual([])
+  })
+  const page = await context.newPage()
+  if (!nobody) await page.goto(address ?? `${stage.app}/?token=${stage.token}`)
+  return {
+    page,
+    open: async (path) => void (await page.goto(origin + path)),
+    another: () => context.newPage(),
+  }
+}
