@@ -13,7 +13,7 @@ s3     := bin/tools/versitygw
 jaeger := bin/tools/jaeger
 
 # Tests behind build tags, for the checkers to see.
-tags := backends,jaeger,node
+tags := backends,e2e,jaeger,node
 
 # Stamps: made once, and again when what they were made from changes.
 npm_tools := $(web)/node_modules/.stamp
@@ -53,6 +53,10 @@ test-backends: setup $(s3) ## Stores, caches, limits and blobs on real MySQL or 
 .PHONY: test-node
 test-node: setup $(npm_tools) ## The generated TypeScript, called through the gateway; needs Node.js
 	@TEST_NAME=test-node TEST_TAGS=node TEST_FLAGS="-count=1 $${TEST_FLAGS:-}" .ci/test ./services/test/tscall
+
+.PHONY: e2e
+e2e: setup web ## The web app in headless Chromium on the real binary; E2E_FILES="chat crawls" for some
+	@TEST_NAME=e2e TEST_TAGS=e2e TEST_TIMEOUT=$${TEST_TIMEOUT:-15m} TEST_FLAGS="-count=1 $${TEST_FLAGS:-}" .ci/test ./services/test/e2e
 
 .PHONY: jaeger-e2e
 jaeger-e2e: setup $(jaeger) ## A question, asked of a real Jaeger: its trace in one process and in four

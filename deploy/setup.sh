@@ -4,7 +4,8 @@
 #
 #   deploy/setup.sh          the core: Go, git, a C compiler, bubblewrap and
 #                            Python for programs in a sandbox, Go modules
-#   deploy/setup.sh all      and Node.js with npm, for the generators
+#   deploy/setup.sh all      and Node.js with npm, for the generators; Chromium
+#                            and fonts, for the tests in a browser
 #
 # Software comes from package managers alone. Without root nothing is
 # installed: the script says which command is missing and goes on.
@@ -136,6 +137,33 @@ check_node() {
   say "Node.js $(node --version), npm $(npm --version)"
 }
 
+find_chromium() {
+  for name in chromium chromium-headless-shell chromium-browser google-chrome; do
+    # What stands on PATH under that name may only tell how to install it.
+    "$name" --version 2>/dev/null | grep -oE '[0-9]+(\.[0-9]+){3}' && return
+  done
+  return 1
+}
+
+# Chinese texts and symbols need fonts of their own to be looked at.
+check_browser() {
+  missing=
+  find_chromium >/dev/null || missing=chromium
+  for font in cjk color-emoji; do
+    if command -v dpkg-query >/dev/null && ! dpkg-query -W "fonts-noto-$font" >/dev/null 2>&1; then
+      missing="${missing:+$missing }fonts-noto-$font"
+    fi
+  done
+  # The packages are words.
+  # shellcheck disable=SC2086
+  [ -z "$missing" ] || apt_install "make e2e needs a browser" $missing || true
+  version=$(find_chromium) || {
+    warn "there is no Chromium, so make e2e cannot test the web app"
+    return 0
+  }
+  say "Chromium $version"
+}
+
 case ${1:-core} in
 core | all) ;;
 *)
@@ -151,5 +179,6 @@ check_sandbox
 download_modules
 if [ "${1:-core}" = all ]; then
   check_node
+  check_browser
 fi
 say "ready"
