@@ -224,7 +224,7 @@ func TestAFileOfTwoGiBIsRefusedEarly(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			f := newShelf(t, tc.shelf, uploads(tc.limit))
-			body := newEndless(4 * limit)
+			body := newEndless(16 * limit)
 			r := f.sendForm(t, uploadPath, body)
 			res, err := http.DefaultTransport.RoundTrip(r)
 			close(body.answered)
