@@ -86,10 +86,7 @@ func (b *Book) Close(ctx context.Context, done []Done) error {
 			b.Task.Skipped++
 		}
 	}
-	if _, err := b.tx.NewInsert().Model(&rows).Exec(ctx); err != nil {
-		return fmt.Errorf("store results of task %s: %w", b.Task.ID, err)
-	}
-	return nil
+	return insertResults(ctx, b.tx, rows)
 }
 
 func (b *Book) result(d Done) schema.Result {
