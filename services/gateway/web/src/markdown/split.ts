@@ -198,8 +198,8 @@ export function mend(text: string): string {
   const link = line.replace(/!?\[([^\][]*)\]\([^()\s]*$/, '$1')
   if (link !== line) return text.slice(0, at) + link
   const ticks = line.match(/`/g)?.length ?? 0
-  if (ticks % 2 === 1) return /`$/.test(line) ? text.slice(0, -1) : text + '`'
+  if (ticks % 2 === 1) return line.endsWith('`') ? text.slice(0, -1) : text + '`'
   const bold = line.replace(/`[^`]*`/g, '').match(/\*\*/g)?.length ?? 0
-  if (bold % 2 === 1) return /\*\*$/.test(line) ? text.slice(0, -2) : /\*$/.test(line) ? text + '*' : text + '**'
+  if (bold % 2 === 1) return line.endsWith('**') ? text.slice(0, -2) : line.endsWith('*') ? text + '*' : text + '**'
   return text
 }
