@@ -210,20 +210,19 @@ func (m *model) apply(l *modelLease, p frontier.Part, facts map[string]host.Page
 			a.state, a.attempts = schema.StateFailed, a.attempts+1
 		case f.Outcome == host.OutcomeSkipped:
 			a.state = schema.StateSkipped
-		case f == throttle:
-			troubled = true
-			if closed[key] {
-				a.state, a.attempts = schema.StateFailed, a.attempts+m.triedOf(l, key)-a.attempts
-			} else {
-				a.blocks++
-			}
 		default:
 			troubled = true
-			a.attempts++
-			if a.attempts > 2 {
+			_, later := c.Again[key]
+			if f == refused && later != (a.attempts < 2) {
+				m.t.Errorf("after %d attempts it is tried again: %v", a.attempts+1, later)
+			}
+			if !later {
 				a.state = schema.StateFailed
-			} else if closed[key] { // given up with its host, after this try
-				m.t.Errorf("an address that is to be tried again was closed")
+			}
+			if later && f == throttle {
+				a.blocks++
+			} else {
+				a.attempts++
 			}
 		}
 		if a.state != schema.StateOpen {
@@ -246,15 +245,6 @@ func (m *model) apply(l *modelLease, p frontier.Part, facts map[string]host.Page
 	}
 	l.answers = append(l.answers, recorded)
 	m.ending(l, p.Final)
-}
-
-// triedOf is how many attempts the database has of an address.
-func (m *model) triedOf(l *modelLease, key string) int {
-	var row schema.Address
-	if err := m.DB.Read().NewSelect().Model(&row).Where("task_id = ? AND url_key = ?", l.task.row.ID, []byte(key)).Scan(m.t.Context()); err != nil {
-		m.t.Error(err)
-	}
-	return row.Attempts
 }
 
 func (m *model) ending(l *modelLease, final bool) {
