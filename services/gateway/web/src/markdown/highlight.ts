@@ -18,7 +18,6 @@ const linesAtOnce = 60
 const languages: Record<string, () => Promise<unknown>> = {
   bash: () => import('shiki/langs/shellscript.mjs'),
   c: () => import('shiki/langs/c.mjs'),
-  cpp: () => import('shiki/langs/cpp.mjs'),
   css: () => import('shiki/langs/css.mjs'),
   diff: () => import('shiki/langs/diff.mjs'),
   docker: () => import('shiki/langs/docker.mjs'),
@@ -32,7 +31,6 @@ const languages: Record<string, () => Promise<unknown>> = {
   php: () => import('shiki/langs/php.mjs'),
   proto: () => import('shiki/langs/proto.mjs'),
   python: () => import('shiki/langs/python.mjs'),
-  ruby: () => import('shiki/langs/ruby.mjs'),
   rust: () => import('shiki/langs/rust.mjs'),
   sql: () => import('shiki/langs/sql.mjs'),
   toml: () => import('shiki/langs/toml.mjs'),
@@ -44,8 +42,8 @@ const languages: Record<string, () => Promise<unknown>> = {
 }
 
 const aliases: Record<string, string> = {
-  'c++': 'cpp', console: 'bash', dockerfile: 'docker', golang: 'go', htm: 'html', js: 'javascript', jsonc: 'json', jsonl: 'json', jsx: 'tsx', md: 'markdown',
-  mjs: 'javascript', patch: 'diff', protobuf: 'proto', py: 'python', python3: 'python', rb: 'ruby', rs: 'rust', sh: 'bash', shell: 'bash', shellscript: 'bash',
+  'c++': 'c', console: 'bash', cc: 'c', cpp: 'c', dockerfile: 'docker', golang: 'go', htm: 'html', js: 'javascript', jsonc: 'json', jsonl: 'json', jsx: 'tsx', md: 'markdown',
+  mjs: 'javascript', patch: 'diff', protobuf: 'proto', py: 'python', python3: 'python', rs: 'rust', sh: 'bash', shell: 'bash', shellscript: 'bash',
   svg: 'xml', ts: 'typescript', yml: 'yaml', zsh: 'bash',
 }
 
@@ -98,7 +96,9 @@ export async function highlight(code: string, language: string, signal?: AbortSi
     for (let at = 0; at < lines.length; at += linesAtOnce) {
       if (signal?.aborted) return undefined
       const part = lines.slice(at, at + linesAtOnce).join('\n')
-      const tokens = highlighter.codeToTokensBase(part, { lang, theme: 'page', grammarState: state })
+      // Without a limit of time: the first line compiles the grammar, and would be
+      // left half read.
+      const tokens = highlighter.codeToTokensBase(part, { lang, theme: 'page', grammarState: state, tokenizeTimeLimit: 0 })
       state = highlighter.getLastGrammarState(tokens)
       for (const line of tokens) out.push(line.map(pieceOf))
       if (at + linesAtOnce < lines.length) await turn()

@@ -36,33 +36,43 @@ async function draw(source: string, dark: boolean): Promise<string> {
   place.className = 'md-drawing'
   place.setAttribute('aria-hidden', 'true')
   document.body.append(place)
+  const undo = styleByObject()
   try {
     const { svg } = await mermaid.render(`md-diagram-${++id}`, source, place)
     return alone(svg)
   } finally {
+    undo()
     place.remove()
   }
 }
 
-/** alone makes an SVG that stands on its own, with its size and without anything
- * that is not drawn. */
+// styleByObject makes what is drawn take its styles as the page's policy permits:
+// not from attributes, but through the style object. It ends with the drawing.
+function styleByObject(): () => void {
+  const own = Object.getOwnPropertyDescriptor(SVGElement.prototype, 'setAttribute')
+  const set = Element.prototype.setAttribute
+  SVGElement.prototype.setAttribute = function (this: SVGElement, name: string, value: string) {
+    if (name === 'style') this.style.cssText = value
+    else set.call(this, name, value)
+  }
+  return () => {
+    if (own) Object.defineProperty(SVGElement.prototype, 'setAttribute', own)
+    else Reflect.deleteProperty(SVGElement.prototype, 'setAttribute')
+  }
+}
+
+/** alone makes an SVG document that stands on its own and has a size. A picture
+ * neither runs scripts nor fetches anything nor follows links, whatever it holds;
+ * what would not be drawn is left out all the same. */
 export function alone(svg: string): string {
-  const root = new DOMParser().parseFromString(svg, 'text/html').querySelector('svg')
-  if (!root) throw new Error('Nothing was drawn.')
-  for (const element of root.querySelectorAll('script, foreignObject, iframe, image, use, a, animate, set')) {
-    if (element.nodeName.toLowerCase() === 'a') element.replaceWith(...element.childNodes)
-    else element.remove()
-  }
-  for (const element of [root, ...root.querySelectorAll('*')]) {
-    for (const { name } of [...element.attributes]) {
-      if (/^on/i.test(name) || /^(xlink:)?href$/i.test(name)) element.removeAttribute(name)
-    }
-  }
-  const [, , width, height] = (root.getAttribute('viewBox') ?? '').split(/\s+/).map(Number)
-  if (width && height) {
-    root.setAttribute('width', String(Math.ceil(width)))
-    root.setAttribute('height', String(Math.ceil(height)))
-  }
-  root.setAttribute('xmlns', 'http://www.w3.org/2000/svg')
-  return new XMLSerializer().serializeToString(root)
+  const open = /^\s*<svg\b[^>]*>/.exec(svg)?.[0]
+  if (!open) throw new Error('Nothing was drawn.')
+  const [, , width, height] = (/\bviewBox="([^"]*)"/.exec(open)?.[1] ?? '').split(/[\s,]+/).map(Number)
+  const size = width && height ? ` width="${Math.ceil(width)}" height="${Math.ceil(height)}"` : ''
+  const bare = open.replace(/\s(?:width|height|style|xmlns)="[^"]*"/g, '').replace(/^\s*<svg/, `<svg xmlns="http://www.w3.org/2000/svg"${size}`)
+  const rest = svg.slice(svg.indexOf('>') + 1)
+    .replace(/<(script|foreignObject|iframe)\b[\s\S]*?<\/\1\s*>/gi, '')
+    .replace(/\s(?:on\w+|(?:xlink:)?href)\s*=\s*(?:"[^"]*"|'[^']*')/gi, '')
+    .replace(/<br\s*>/gi, '<br/>')
+  return bare + rest
 }

@@ -53,6 +53,6 @@ describe('arguments', () => {
     expect(prettyArguments('{"a":').json).toBe('{"a":')
   })
   it('show a program apart', () => {
-    expect(prettyArguments('{"language":"python","code":"a\\nb"}')).toEqual({ json: '{\n  "language": "python"\n}', code: { language: 'python', text: 'a\nb' } })
+    expect(prettyArguments('{"language":"python","code":"a\\nb"}')).toEqual({ json: '', code: { language: 'python', text: 'a\nb' } })
   })
 })

@@ -28,7 +28,7 @@ export type Shown =
   | { kind: 'nothing' }
   | { kind: 'failure'; reason: string; message: string; retryable: boolean }
   | { kind: 'search'; sources: Source[] }
-  | { kind: 'page'; source: Source; text: string; links: { text: string; url: string }[]; images: { alt: string; url: string }[] }
+  | { kind: 'page'; source: Source; status: number; text: string; links: { text: string; url: string }[]; images: { alt: string; url: string }[] }
   | { kind: 'crawl'; taskId: string; status: string; message: string; done: number; total: number; rows: CrawlRow[] }
   | { kind: 'program'; program: Program }
   | { kind: 'table'; columns: string[]; rows: string[][] }
@@ -116,6 +116,7 @@ function page(all: Fields): Shown | undefined {
   return {
     kind: 'page',
     source: { url: text(meta['final_url']) || all['url'], title: text(meta['title']), snippet: '', date: text(meta['published']) },
+    status: number(meta['status_code']) ?? 0,
     text: text(content['markdown']) || text(content['text']),
     links: each(content['links']).map((l) => ({ text: text(l['text']), url: text(l['url']) })),
     images: each(content['images']).map((i) => ({ alt: text(i['alt']), url: text(i['src']) || text(i['url']) })),
@@ -195,7 +196,7 @@ export function prettyArguments(args: string): { json: string; code?: { language
   if (!all) return { json: args }
   const code = all['code'] ?? all['command']
   if (typeof code !== 'string' || !code.includes('\n')) return { json: JSON.stringify(all, null, 2) }
-  const { code: _code, command: _command, ...others } = all
+  const { code: _code, command: _command, language: _language, ...others } = all
   return {
     json: Object.keys(others).length > 0 ? JSON.stringify(others, null, 2) : '',
     code: { language: text(all['language']) || 'bash', text: code },
