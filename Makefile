@@ -7,6 +7,7 @@ SHELL := bash
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 
 web    := services/gateway/web
+dist   := services/gateway/internal/webui/dist
 buf    := $(web)/node_modules/.bin/buf
 check  := bin/tools/staticcheck
 s3     := bin/tools/versitygw
@@ -17,6 +18,7 @@ tags := backends,e2e,jaeger,node
 
 # Stamps: made once, and again when what they were made from changes.
 npm_tools := $(web)/node_modules/.stamp
+app       := $(dist)/index.html
 protodeps := third_party/.stamp
 
 ##@ Use
@@ -30,9 +32,13 @@ demo: build ## See every kind of tool at work, without a key and without a netwo
 	@exec bin/nanoclaw demo $(ARGS)
 
 .PHONY: build
-build: setup ## Build bin/nanoclaw: one static binary
+build: setup ## Build bin/nanoclaw: one static binary, with the web app where Node.js is
+	@.ci/web
 	@echo "build: bin/nanoclaw $(VERSION)"
 	@CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/nanoclaw ./services/cmd/nanoclaw
+
+.PHONY: web
+web: $(app) ## Build the web app, which the binary then has in it; needs Node.js
 
 ##@ Test
 
@@ -57,6 +63,10 @@ test-node: setup $(npm_tools) ## The generated TypeScript, called through the ga
 .PHONY: e2e
 e2e: setup web ## The web app in headless Chromium on the real binary; E2E_FILES="chat crawls" for some
 	@TEST_NAME=e2e TEST_TAGS=e2e TEST_TIMEOUT=$${TEST_TIMEOUT:-15m} TEST_FLAGS="-count=1 $${TEST_FLAGS:-}" .ci/test ./services/test/e2e
+
+.PHONY: test-web
+test-web: $(npm_tools) ## The parts of the web app; needs Node.js
+	@npm --prefix $(web) run --silent test
 
 .PHONY: jaeger-e2e
 jaeger-e2e: setup $(jaeger) ## A question, asked of a real Jaeger: its trace in one process and in four
@@ -88,7 +98,7 @@ check-generated: generate ## Fail when gen/ is not what proto/ generates
 		test -z "$${stale:-}$$new" || { printf '%s\ngen/ was not fresh: run make generate and commit it\n' "$$new" >&2; exit 1; }
 
 .PHONY: lint
-lint: $(npm_tools) $(protodeps) $(check) ## gofmt, go vet, staticcheck, buf lint and buf format
+lint: $(npm_tools) $(protodeps) $(check) $(app) ## gofmt, go vet, staticcheck, buf, and the web app's types, rules and size
 	@files=$$(git ls-files '*.go' ':!gen/go' | xargs gofmt -l); \
 		test -z "$$files" || { printf 'not gofmt-ed:\n%s\n' "$$files" >&2; exit 1; }
 	go vet work
@@ -97,6 +107,9 @@ lint: $(npm_tools) $(protodeps) $(check) ## gofmt, go vet, staticcheck, buf lint
 	$(check) -tags $(tags) ./services/...
 	$(buf) lint
 	$(buf) format proto --diff --exit-code
+	npm --prefix $(web) run --silent check
+	npm --prefix $(web) run --silent lint
+	npm --prefix $(web) run --silent size
 
 .PHONY: breaking
 breaking: $(npm_tools) $(protodeps) ## Fail when proto/ breaks callers; BASE=commit to compare with another
@@ -109,13 +122,14 @@ setup: ## What building and testing needs (run by the others)
 	@deploy/setup.sh
 
 .PHONY: setup-all
-setup-all: ## And what generate, lint and test-node need: Node.js, buf, staticcheck
+setup-all: ## And what generate, lint, web and test-node need: Node.js, buf, staticcheck
 	@deploy/setup.sh all
 	@$(MAKE) --no-print-directory $(npm_tools) $(protodeps) $(check)
 
 .PHONY: clean
 clean: ## Remove what was built (never data/ or config.yml)
 	@rm -rf bin third_party $(web)/node_modules
+	@find $(dist) -mindepth 1 ! -name .keep -delete
 
 .PHONY: help
 help:
@@ -128,6 +142,12 @@ $(npm_tools): $(web)/package.json $(web)/package-lock.json
 	@command -v npm >/dev/null || { echo "this needs Node.js and npm: run make setup-all" >&2; exit 1; }
 	@echo "setup: npm tools"
 	@cd $(web) && npm ci --no-audit --no-fund --loglevel=error
+	@touch $@
+
+# The web app, built again when something of it changes.
+$(app): $(npm_tools) $(wildcard $(web)/*.html $(web)/*.ts) $(shell find $(web)/src $(web)/public gen/ts -type f ! -name '*.test.ts' ! -name .keep 2>/dev/null)
+	@echo "build: the web app"
+	@npm --prefix $(web) run --silent build -- --logLevel warn
 	@touch $@
 
 # The protos that ours import, printed from the Go modules that hold them.

@@ -23,6 +23,13 @@ function packed(): Plugin {
 
 export default defineConfig({
   plugins: [vue(), tailwindcss(), packed()],
+  // Parts of the libraries that the app does without.
+  define: {
+    __VUE_OPTIONS_API__: 'false',
+    __VUE_I18N_FULL_INSTALL__: 'false',
+    __VUE_I18N_LEGACY_API__: 'false',
+    __INTLIFY_PROD_DEVTOOLS__: 'false',
+  },
   resolve: {
     alias: {
       '@': fileURLToPath(new URL('src', import.meta.url)),
@@ -37,6 +44,8 @@ export default defineConfig({
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     reportCompressedSize: false,
+    // Diagrams come with a layout engine of 1.5 MB, loaded with the first of them.
+    chunkSizeWarningLimit: 1600,
   },
   server: { proxy: { '/api': 'http://127.0.0.1:3000', '/docs': 'http://127.0.0.1:3000' } },
 })

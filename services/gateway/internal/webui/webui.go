@@ -57,7 +57,7 @@ func (a *App) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case page:
 		WritePage(w, r, http.StatusOK, Page{
 			Title: "NanoClaw",
-			Text:  "The server runs. This build has no web app; everything can be done over its API and its command line.",
+			Text:  "The server runs. This build has no web app; everything can be done over its API and its command line. With Node.js installed, make build builds the app into it.",
 			Links: []Link{{"/docs", "Routes"}, {"/openapi.yaml", "OpenAPI document"}, {"/healthz", "Health"}},
 		})
 	default:
