@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -311,7 +312,7 @@ func callsEvent(round int, calls []schema.ToolCall) *pb.RunEvent {
 func WireCall(c schema.ToolCall) *pb.ToolCall {
 	args := c.Arguments
 	if !json.Valid([]byte(args)) {
-		args = "{}"
+		args = cmp.Or(c.ArgsCanonical, "{}") // as it was mended, where that was possible
 	}
 	return &pb.ToolCall{Id: c.ID, Type: "function", Function: &pb.FunctionCall{Name: c.Name, Arguments: args}}
 }

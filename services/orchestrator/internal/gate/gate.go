@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/provider/arguments"
 	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/registry"
 	"github.com/nanoclaw/nanoclaw/services/toolkit"
 )
@@ -82,7 +83,7 @@ func Decide(tools *registry.Snapshot, c Call, maxCalls int) Decision {
 	if c.Exact {
 		d.Canonical, err = t.Validator.CheckExact([]byte(c.Arguments))
 	} else {
-		d.Canonical, d.Changes, err = t.Validator.Check([]byte(c.Arguments))
+		d.Canonical, d.Changes, err = arguments.Check(t.Validator, c.Arguments, t.Sink == "read")
 	}
 	if err != nil {
 		d.Verdict, d.Reason = Reject, ReasonBadArguments

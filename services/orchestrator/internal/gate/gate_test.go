@@ -77,6 +77,9 @@ func TestDecisions(t *testing.T) {
 		{"a tool that writes", Call{Name: "write_file", Arguments: good}, Ask, ReasonNeedsPerson, []string{"write_file", "(write)", "approval"}, ""},
 		{"a tool that writes, with bad arguments", Call{Name: "write_file", Arguments: `{}`}, Reject, ReasonBadArguments, []string{"/query"}, "/query"},
 		{"a tool that executes and is approved", Call{Name: "run_code", Arguments: good}, Allow, "", nil, ""},
+		{"a tool that executes, with arguments that need no guess", Call{Name: "run_code", Arguments: "```json\n" + good + "\n```"}, Allow, "", nil, ""},
+		{"a tool that executes, with arguments to be guessed", Call{Name: "run_code", Arguments: `{query:'tea'}`}, Reject, ReasonBadArguments, []string{"guessed", "without quotation marks"}, ""},
+		{"a tool that reads, with arguments to be guessed", Call{Name: "web_search", Arguments: `{query:'tea'}`}, Allow, "", nil, ""},
 		{"a foreign tool under its own name", Call{Name: "far__web_search", Arguments: good}, Ask, ReasonNeedsPerson, nil, ""},
 		{"a name that is near", Call{Name: "web_serach", Arguments: good}, Reject, ReasonUnknownTool, []string{`"web_serach"`, "Did you mean web_search?"}, ""},
 		{"a name with other letters", Call{Name: "Web-Search", Arguments: good}, Reject, ReasonUnknownTool, []string{"Did you mean web_search"}, ""},
@@ -124,7 +127,8 @@ func TestModelsAreMendedAndPeopleAreNot(t *testing.T) {
 		{"the default is filled in", `{"query":"tea"}`, `{"count":5,"query":"tea"}`, `{"count":5,"query":"tea"}`, ""},
 		{"a number as text", `{"count":"3","query":"tea"}`, `{"count":3,"query":"tea"}`, "", "/count"},
 		{"out of range", `{"count":99,"query":"tea"}`, `{"count":10,"query":"tea"}`, "", "/count"},
-		{"a comma too much", `{"query":"tea",}`, "", "", ""},
+		{"a comma too much", `{"query":"tea",}`, `{"count":5,"query":"tea"}`, "", ""},
+		{"text that says two things", `{"query":"tea","query":"milk"}`, "", "", ""},
 		{"a list as text", `{"query":["tea"]}`, "", "", "/query"},
 	}
 	for _, c := range cases {
