@@ -10,13 +10,16 @@ function packed(): Plugin {
   return {
     name: 'packed',
     apply: 'build',
-    generateBundle(_, bundle) {
-      for (const [name, file] of Object.entries(bundle)) {
-        if (!/\.(js|css|svg|html)$/.test(name)) continue
-        const source = file.type === 'chunk' ? file.code : file.source
-        const small = gzipSync(source, { level: 9 })
-        if (small.length < source.length * 0.9) this.emitFile({ type: 'asset', fileName: name + '.gz', source: small })
-      }
+    generateBundle: {
+      order: 'post', // others still write into the files
+      handler(_, bundle) {
+        for (const [name, file] of Object.entries(bundle)) {
+          if (!/\.(js|css|svg|html)$/.test(name)) continue
+          const source = file.type === 'chunk' ? file.code : file.source
+          const small = gzipSync(source, { level: 9 })
+          if (small.length < source.length * 0.9) this.emitFile({ type: 'asset', fileName: name + '.gz', source: small })
+        }
+      },
     },
   }
 }
