@@ -1,7 +1,7 @@
 // Markdown to HTML that may stand in the page.
 import MarkdownIt, { type Token } from 'markdown-it'
 import { escape, mathPlugin } from './math'
-import { linkOf, sanitize } from './sanitize'
+import { linkOf } from './sanitize'
 
 /** Env is what reading and rendering know beside the text. */
 export interface Env {
@@ -117,7 +117,7 @@ export function read(text: string, env: Env): Token[] {
   return md.parse(text, env)
 }
 
-/** write makes HTML of tokens. */
-export function write(tokens: Token[], env: Env): string {
-  return sanitize(md.renderer.render(tokens, md.options, env))
+/** draw makes HTML of tokens, which sanitize() has to see before it is shown. */
+export function draw(tokens: Token[], env: Env): string {
+  return md.renderer.render(tokens, md.options, env)
 }

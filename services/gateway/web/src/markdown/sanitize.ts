@@ -15,6 +15,16 @@ const attributes = [
 
 const purifier = DOMPurify(window)
 
+// Read once: reading it again with each text would cost more than the text.
+purifier.setConfig({
+  ALLOWED_TAGS: [...html, ...math],
+  ALLOWED_ATTR: attributes,
+  ALLOW_DATA_ATTR: false,
+  ALLOW_ARIA_ATTR: false,
+  ALLOWED_URI_REGEXP: /^(?:https?:|mailto:)/i,
+  ADD_URI_SAFE_ATTR: attributes.filter((name) => name !== 'href'), // the others hold no address
+})
+
 purifier.addHook('afterSanitizeAttributes', (node) => {
   if (node.nodeName !== 'A') return
   const to = linkOf(node.getAttribute('href') ?? '')
@@ -31,14 +41,7 @@ purifier.addHook('afterSanitizeAttributes', (node) => {
 /** sanitize keeps the elements and attributes that our renderer writes, and
  * nothing else: no scripts, no styles, nothing that is fetched by itself. */
 export function sanitize(source: string): string {
-  return purifier.sanitize(source, {
-    ALLOWED_TAGS: [...html, ...math],
-    ALLOWED_ATTR: attributes,
-    ALLOW_DATA_ATTR: false,
-    ALLOW_ARIA_ATTR: false,
-    ALLOWED_URI_REGEXP: /^(?:https?:|mailto:)/i,
-    ADD_URI_SAFE_ATTR: attributes.filter((name) => name !== 'href'), // the others hold no address
-  })
+  return purifier.sanitize(source)
 }
 
 /** linkOf is the address of a link that may be followed: http, https or mailto,

@@ -1,7 +1,8 @@
 // A text that is being written, cut into blocks. What was written before the last
 // two blocks is final: it is neither read nor rendered again, whatever comes.
 import type { Token } from 'markdown-it'
-import { languageOf, read, write, type Env } from './render'
+import { draw, languageOf, read, type Env } from './render'
+import { sanitize } from './sanitize'
 
 /** Block is a paragraph, a list, a table..., or code on its own. */
 export interface Block {
@@ -39,6 +40,8 @@ export class Splitter {
   private offset = 0
   private fence: Fence | undefined
   private env: Env
+  // What was drawn of each block, so that the same is not sanitised twice.
+  private drawn = new Map<number, { raw: string; html: string }>()
 
   constructor(private readonly cite?: Env['cite']) {
     this.env = { cite }
@@ -85,12 +88,14 @@ export class Splitter {
     this.final = this.shown = this.reuse(blocks)
     this.text = text
     this.fence = undefined
+    this.drawn.clear()
     return this.shown
   }
 
   private reset(): void {
     this.final = []
     this.shown = []
+    this.drawn.clear()
     this.offset = 0
     this.fence = undefined
     this.env = { cite: this.cite }
@@ -118,7 +123,10 @@ export class Splitter {
       const closed = first.type === 'code_block' || fenceEnd(first.markup).test(lineAt(text, starts, to - 1)) && to - 1 > from
       return { key, html: '', code: { language: first.type === 'fence' ? languageOf(first.info) : '', text: first.content.replace(/\n$/, ''), closed } }
     }
-    return { key, html: write(tokens, this.env) }
+    const raw = draw(tokens, this.env)
+    let known = this.drawn.get(key)
+    if (known?.raw !== raw) this.drawn.set(key, (known = { raw, html: sanitize(raw) }))
+    return { key, html: known.html }
   }
 
   // openFence is set once the line that begins the code is whole.
