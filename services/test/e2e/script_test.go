@@ -4,13 +4,12 @@ package e2e
 
 import (
 	_ "embed"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
 
 	"go.yaml.in/yaml/v3"
-
-	"github.com/nanoclaw/nanoclaw/services/internal/modelserver"
 )
 
 //go:embed script.yml
@@ -25,16 +24,22 @@ const (
 	floodCharacters, floodPiece, floodPause = 60_000, 300, 40
 )
 
+// object is a part of a script.
+type object = map[string]any
+
 // script is that of the file, and before it the turns that are too long to be
 // written out.
 func script(t testing.TB) string {
 	t.Helper()
-	s, err := modelserver.Parse(fixedTurns)
-	if err != nil {
+	var s struct {
+		Model string   `yaml:"model" json:"model"`
+		Turns []object `yaml:"turns" json:"turns"`
+	}
+	if err := yaml.Unmarshal(fixedTurns, &s); err != nil {
 		t.Fatal(err)
 	}
-	s.Turns = append([]modelserver.Turn{longTurn(), floodTurn()}, s.Turns...)
-	text, err := yaml.Marshal(s)
+	s.Turns = append([]object{longTurn(), floodTurn()}, s.Turns...)
+	text, err := json.Marshal(s)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,33 +47,33 @@ func script(t testing.TB) string {
 }
 
 // longTurn writes and counts by turns, and sums up at the end.
-func longTurn() modelserver.Turn {
-	turn := modelserver.Turn{When: modelserver.Condition{UserContains: "a long story"}}
+func longTurn() object {
+	var replies []object
 	for i := range longRounds {
 		tool := "hands__look"
 		if i == heldRound {
 			tool = "hands__tally"
 		}
-		turn.Replies = append(turn.Replies, modelserver.Reply{Steps: []modelserver.Step{
-			{Reasoning: fmt.Sprintf("This is chapter %d. ", i)},
-			{Text: prose(fmt.Sprintf("chapter %d", i), 1200)},
-			{Call: &modelserver.Call{Name: tool, Arguments: map[string]any{"name": fmt.Sprintf("chapter-%d", i)}}},
+		replies = append(replies, object{"steps": []object{
+			{"reasoning": fmt.Sprintf("This is chapter %d. ", i)},
+			{"text": prose(fmt.Sprintf("chapter %d", i), 1200)},
+			{"call": object{"name": tool, "arguments": object{"name": fmt.Sprintf("chapter-%d", i)}}},
 		}})
 	}
-	turn.Replies = append(turn.Replies, modelserver.Reply{Steps: []modelserver.Step{{Text: prose("the end", 6000)}}})
-	return turn
+	replies = append(replies, object{"steps": []object{{"text": prose("the end", 6000)}}})
+	return object{"when": object{"user_contains": "a long story"}, "replies": replies}
 }
 
 // floodTurn writes for as long as it takes to measure.
-func floodTurn() modelserver.Turn {
+func floodTurn() object {
 	text := prose("flood", floodCharacters)
-	var steps []modelserver.Step
+	var steps []object
 	for len(text) > 0 {
 		n := min(floodPiece, len(text))
-		steps = append(steps, modelserver.Step{Text: text[:n]}, modelserver.Step{DelayMS: floodPause})
+		steps = append(steps, object{"text": text[:n]}, object{"delay_ms": floodPause})
 		text = text[n:]
 	}
-	return modelserver.Turn{When: modelserver.Condition{UserContains: "a flood"}, Replies: []modelserver.Reply{{Steps: steps}}}
+	return object{"when": object{"user_contains": "a flood"}, "replies": []object{{"steps": steps}}}
 }
 
 // prose is Markdown of about so many characters in which no sentence is like

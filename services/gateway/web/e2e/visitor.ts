@@ -21,8 +21,11 @@ export interface Visit extends BrowserContextOptions {
   phone?: boolean
 }
 
+// How long a thing may take to appear; a scenario that works never waits for it.
+const patience = Number(process.env.E2E_PATIENCE ?? 60_000)
+
 let browser: Browser
-const ends: (() => Promise<void>)[] = []
+const ends: ((failed: string) => Promise<void>)[] = []
 
 beforeAll(async () => {
   browser = await chromium.connect(inject('browser'))
@@ -31,9 +34,16 @@ afterAll(() => browser.close())
 
 // A scenario fails when anything asked for something outside, opened a dialog of
 // the browser, ran what was smuggled in, or failed without being handled.
-afterEach(async () => {
-  for (const end of ends.splice(0)) await end()
+afterEach(async ({ task }) => {
+  const failed = task.result?.state === 'fail' ? task.name : ''
+  for (const end of ends.splice(0)) await end(failed)
 })
+
+/** closed waits until a dialog is gone and the focus is where it came from. */
+export async function closed(page: Page): Promise<void> {
+  await page.getByRole('dialog').waitFor({ state: 'detached' })
+  await expect.poll(() => page.evaluate(() => document.activeElement !== document.body)).toBe(true)
+}
 
 /** visit opens a browser that is signed in. */
 export async function visit(v: Visit = {}): Promise<Visitor> {
@@ -46,7 +56,7 @@ export async function visit(v: Visit = {}): Promise<Visitor> {
     ...(phone ? { hasTouch: true, isMobile: true } : {}),
     ...more,
   })
-  context.setDefaultTimeout(60_000)
+  context.setDefaultTimeout(patience)
   const origin = new URL(address ?? stage.app).origin
   const wrong: string[] = []
   context.on('request', (request) => {
@@ -65,8 +75,9 @@ export async function visit(v: Visit = {}): Promise<Visitor> {
       if (/Content Security Policy|Refused to|\[Vue warn\]/.test(message.text())) wrong.push(`console: ${message.text()}`)
     })
   context.on('page', watch)
-  ends.push(async () => {
-    for (const page of context.pages()) {
+  ends.push(async (failed) => {
+    for (const [i, page] of context.pages().entries()) {
+      if (failed) await page.screenshot({ path: `${stage.screenshots}/failed/${failed.replace(/\W+/g, '-')}-${i}.png` }).catch(() => undefined)
       const pwned = await page.evaluate(() => (window as { pwned?: unknown }).pwned).catch(() => undefined)
       if (pwned !== undefined) wrong.push(`${page.url()} was taken over`)
     }
