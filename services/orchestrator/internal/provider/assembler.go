@@ -16,6 +16,7 @@ type assembler struct {
 	tools    map[string]bool // names the request offered
 	newID    func() string
 
+	prose          *prose // reads what the profile finds in the text; nil: nothing
 	size           int
 	text           strings.Builder
 	reasoning      strings.Builder
@@ -37,7 +38,7 @@ func newAssembler(cfg Config, tools []ToolSpec) *assembler {
 	}
 	return &assembler{
 		maxBytes: cfg.MaxMessage, maxCalls: cfg.MaxCalls, tools: names, newID: newCallID,
-		byIndex: make(map[int]*slot), byID: make(map[string]*slot),
+		byIndex: make(map[int]*slot), byID: make(map[string]*slot), prose: newProse(cfg.Profile, names),
 	}
 }
 
@@ -102,7 +103,7 @@ func (a *assembler) delta(d *delta, yield func(Delta) error) error {
 	if err := a.think(d, yield); err != nil {
 		return err
 	}
-	if err := a.say(d.Content.text+string(d.Refusal), Text, yield); err != nil {
+	if err := a.read(d.Content.text+string(d.Refusal), yield); err != nil {
 		return err
 	}
 	for _, raw := range d.ReasoningDetails {
@@ -135,6 +136,34 @@ func (a *assembler) think(d *delta, yield func(Delta) error) error {
 	return a.say(piece, Reasoning, yield)
 }
 
+// read takes a piece of the answer's text.
+func (a *assembler) read(piece string, yield func(Delta) error) error {
+	if a.prose == nil || piece == "" {
+		return a.say(piece, Text, yield)
+	}
+	if err := a.grow(len(piece)); err != nil {
+		return err
+	}
+	return a.prose.add(piece, a.hear(yield))
+}
+
+// end takes the end of the answer: text that was held back, because it could have
+// become something else, is text now.
+func (a *assembler) end(yield func(Delta) error) error {
+	if a.prose == nil {
+		return nil
+	}
+	return a.prose.end(finishOf(a.finish) != FinishLength, a.hear(yield))
+}
+
+// hear is where the parts of a text go.
+func (a *assembler) hear(yield func(Delta) error) listener {
+	return listener{
+		text: func(piece string, kind DeltaKind) error { return a.tell(piece, kind, yield) },
+		call: func(c textCall) error { return a.written(c, yield) },
+	}
+}
+
 func (a *assembler) say(piece string, kind DeltaKind, yield func(Delta) error) error {
 	if piece == "" {
 		return nil
@@ -142,6 +171,11 @@ func (a *assembler) say(piece string, kind DeltaKind, yield func(Delta) error) e
 	if err := a.grow(len(piece)); err != nil {
 		return err
 	}
+	return a.tell(piece, kind, yield)
+}
+
+// tell emits a piece that was counted.
+func (a *assembler) tell(piece string, kind DeltaKind, yield func(Delta) error) error {
 	into := &a.text
 	if kind == Reasoning {
 		into = &a.reasoning

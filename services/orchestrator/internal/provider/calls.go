@@ -24,7 +24,7 @@ func (a *assembler) calls(list []wireCall, yield func(Delta) error) error {
 				continue
 			}
 			if len(a.slots) >= a.maxCalls {
-				return &limitError{fmt.Sprintf("the answer has more than %d tool calls", a.maxCalls)}
+				return a.tooManyCalls()
 			}
 			s = a.open(w)
 		}
@@ -127,6 +127,28 @@ func (a *assembler) open(w *wireCall) *slot {
 	return s
 }
 
+// written takes a call that stood in the text.
+func (a *assembler) written(c textCall, yield func(Delta) error) error {
+	if len(a.slots) >= a.maxCalls {
+		return a.tooManyCalls()
+	}
+	s := a.open(&wireCall{})
+	s.name, s.inText = c.name, true
+	s.append(c.arguments)
+	return a.announce(s, yield)
+}
+
+func (a *assembler) tooManyCalls() error {
+	return &limitError{fmt.Sprintf("the answer has more than %d tool calls", a.maxCalls)}
+}
+
+// saidTwice reports whether a call of the text came as a call as well.
+func (a *assembler) saidTwice(s *slot) bool {
+	return s.inText && slices.ContainsFunc(a.slots, func(o *slot) bool {
+		return !o.inText && o.name == s.name && sameValue(o.args.String(), s.args.String())
+	})
+}
+
 // merge adds a piece to its call. Id and name are set once: several servers
 // repeat them in each piece. A name in pieces is joined only when that makes a
 // name that was offered.
@@ -196,6 +218,10 @@ func (a *assembler) finishedCalls() []Call {
 	for _, s := range slots {
 		if s.name == "" {
 			a.warn("a tool call without a name was dropped")
+			continue
+		}
+		if a.saidTwice(s) {
+			a.warn("a tool call in the text came as a call as well: read once")
 			continue
 		}
 		c := s.call()

@@ -37,6 +37,9 @@ func New(cfg Config) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("model %q: %w", cfg.Model, err)
 	}
+	if err := cfg.Profile.valid(); err != nil {
+		return nil, fmt.Errorf("model %q: %w", cfg.Model, err)
+	}
 	key := strings.TrimSpace(cfg.APIKey.Reveal())
 	cfg.APIKey = config.Secret(key)
 	if strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r >= 0x7F }) {

@@ -42,6 +42,9 @@ type Config struct {
 	// Headers are sent with every request and win over our own.
 	Headers map[string]string
 
+	// Profile says what is particular about the endpoint's answers.
+	Profile Profile
+
 	// FirstByteTimeout is the longest wait between sending the request and the
 	// first byte of the answer's body.
 	FirstByteTimeout time.Duration

@@ -10,20 +10,9 @@ import (
 	"reflect"
 	"testing"
 	"time"
-)
 
-// needsProfile names the corpus cases that have another right reading under a
-// profile of the endpoint or a repair of arguments, neither of which is built
-// yet. The list may only shrink: a case that passes must leave it.
-var needsProfile = map[string]string{
-	"args-double-encoded":   "argument repair",
-	"args-invalid-json":     "argument repair",
-	"think-tags-in-content": "profile think_tags",
-	"xml-hermes":            "profile text_calls",
-	"xml-qwen-coder":        "profile text_calls",
-	"glm-xml":               "profile text_calls",
-	"dsml-deepseek":         "profile text_calls",
-}
+	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/provider/arguments"
+)
 
 // quirk is one recorded stream shape of the corpus.
 type quirk struct {
@@ -33,7 +22,9 @@ type quirk struct {
 	Headers map[string]string `json:"headers"`
 	Wire    string            `json:"wire"`
 	Profile struct {
-		Tools []string `json:"tools"`
+		Tools     []string `json:"tools"`
+		ThinkTags bool     `json:"think_tags"`
+		TextCalls Grammar  `json:"text_calls"`
 	} `json:"profile"`
 	Expect struct {
 		Text      string `json:"text"`
@@ -58,25 +49,16 @@ func TestEveryRecordedStreamShapeIsReadRight(t *testing.T) {
 	var wire, wireOK, policy, policyOK int
 	for _, q := range corpus(t) {
 		passed := t.Run(q.Name, func(t *testing.T) {
-			bad := judge(t, q, whole)
-			why, listed := needsProfile[q.Name]
-			switch {
-			case listed && len(bad) == 0:
-				t.Errorf("passes now: take it out of needsProfile")
-			case listed:
-				t.Logf("not read yet, needs %s: %v", why, bad)
-			case len(bad) > 0:
+			if bad := judge(t, q, whole); len(bad) > 0 {
 				t.Errorf("wrong: %v", bad)
 			}
 		})
-		_, listed := needsProfile[q.Name]
-		right := passed && !listed
 		if q.Class == "wire" {
 			wire++
-			wireOK += count(right)
+			wireOK += count(passed)
 		} else {
 			policy++
-			policyOK += count(right)
+			policyOK += count(passed)
 		}
 	}
 	t.Logf("stream shapes read right: wire %d/%d, policy %d/%d", wireOK, wire, policyOK, policy)
@@ -87,9 +69,6 @@ func TestAStreamShapeReadsTheSameHoweverItIsCut(t *testing.T) {
 	t.Logf("seed %d", seed)
 	rnd := rand.New(rand.NewPCG(seed, 1))
 	for _, q := range corpus(t) {
-		if _, listed := needsProfile[q.Name]; listed {
-			continue
-		}
 		t.Run(q.Name, func(t *testing.T) {
 			if bad := judge(t, q, one); len(bad) > 0 {
 				t.Errorf("byte by byte: %v", bad)
@@ -106,7 +85,10 @@ func TestAStreamShapeReadsTheSameHoweverItIsCut(t *testing.T) {
 // judge runs one case and returns what is wrong.
 func judge(t *testing.T, q quirk, next func() int) []string {
 	t.Helper()
-	c := newTestClient(t, Config{HTTPTransport: answer(q.Status, q.Headers, q.Wire, next)})
+	c := newTestClient(t, Config{
+		HTTPTransport: answer(q.Status, q.Headers, q.Wire, next),
+		Profile:       Profile{ThinkTags: q.Profile.ThinkTags, TextCalls: q.Profile.TextCalls, AnyTool: len(q.Profile.Tools) == 0},
+	})
 	req := hello
 	for _, name := range q.Profile.Tools {
 		req.Tools = append(req.Tools, ToolSpec{Name: name})
@@ -195,7 +177,8 @@ func sameCalls(q quirk, got []Call) bool {
 	ids := map[string]bool{}
 	for i, want := range q.Expect.Calls {
 		var args any
-		if json.Unmarshal([]byte(got[i].Arguments), &args) != nil || !reflect.DeepEqual(args, want.Arguments) {
+		object, err := arguments.Read(got[i].Arguments)
+		if err != nil || json.Unmarshal([]byte(object.JSON), &args) != nil || !reflect.DeepEqual(args, want.Arguments) {
 			return false
 		}
 		if got[i].Name != want.Name || want.ID != "*" && got[i].ID != want.ID || got[i].ID == "" {

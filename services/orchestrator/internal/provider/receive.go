@@ -27,6 +27,9 @@ func (x *exchange) receive(ctx context.Context, stream *openai.ChatCompletionStr
 	for {
 		frame, err := stream.RecvRaw()
 		if err != nil {
+			if err := a.end(emit); err != nil {
+				return err
+			}
 			return x.end(ctx, err, a, answered)
 		}
 		c, err := parseChunk(frame)
@@ -39,6 +42,7 @@ func (x *exchange) receive(ctx context.Context, stream *openai.ChatCompletionStr
 		}
 		if raw := c.failure(); raw != nil {
 			_ = a.add(c, emit) // what the last frame carried beside the error
+			_ = a.end(emit)
 			return x.failed(raw)
 		}
 		answered = answered || len(c.Choices) > 0

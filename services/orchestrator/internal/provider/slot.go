@@ -12,6 +12,7 @@ type slot struct {
 	ordinal  int // order of appearance
 	index    int // the provider's index
 	hasIndex bool
+	inText   bool // it was written into the text
 	id, name string
 	args     strings.Builder
 	shape    jsonShape
