@@ -5,30 +5,42 @@ import { onBeforeUnmount, ref, watch, type Ref } from 'vue'
 /** near is how close to the end counts as the end, in pixels. */
 export const near = 32
 
-/** Intent decides from what the reader does whether to follow. */
+// How long after a wheel, a key or a touch the view may still move by it.
+const momentum = 1000
+
+/** Intent decides from what the reader does whether to follow. Times are in
+ * milliseconds. */
 export class Intent {
   following = true
   private last = 0
-  private until = 0
+  private held = false
+  private downUntil = 0
 
-  /** wheel, key and touch say that the reader moves the view up. */
+  /** up says that the reader moves the view up. */
   up(): void {
     this.following = false
+    this.downUntil = 0
   }
 
-  /** held says that the reader moves the view by hand until then: a drag of the
-   * scroll bar, or what a touch leaves behind. */
-  held(until: number): void {
-    this.until = until
+  /** down says that the reader moves the view down. */
+  down(now: number): void {
+    this.downUntil = now + momentum
   }
 
-  /** scrolled tells where the view is now: its top, and what is left below. */
+  /** hold says that the reader has the scroll bar in hand, or lets it go. */
+  hold(held: boolean): void {
+    this.held = held
+  }
+
+  /** scrolled tells where the view is now: its top, and what is left below. That
+   * the view moves says nothing of what the reader wants: it moves by itself, too. */
   scrolled(top: number, left: number, now: number): void {
     const moved = top - this.last
     this.last = top
-    if (moved < 0 && now < this.until) this.following = false
-    // Only going down gets to the end: a first small step up leaves it.
-    else if (moved > 0 && left <= near) this.following = true
+    if (moved < 0 && this.held) this.following = false
+    if (moved <= 0 || (!this.held && now > this.downUntil)) return
+    if (!this.held) this.downUntil = now + momentum
+    if (left <= near) this.following = true
   }
 
   /** toEnd is asked for by the reader. */
@@ -38,6 +50,7 @@ export class Intent {
 }
 
 const upKeys = new Set(['PageUp', 'ArrowUp', 'Home'])
+const downKeys = new Set(['PageDown', 'ArrowDown', 'End'])
 
 /** useFollow keeps the end of a view in sight while the reader wants it. */
 export function useFollow(view: Ref<HTMLElement | null>, content: Ref<HTMLElement | null>): { following: Ref<boolean>; toEnd: (smooth?: boolean) => void } {
@@ -60,19 +73,26 @@ export function useFollow(view: Ref<HTMLElement | null>, content: Ref<HTMLElemen
 
   let touch = 0
   const listeners: [string, (e: Event) => void][] = [
-    ['wheel', (e) => void ((e as WheelEvent).deltaY < 0 && intent.up())],
+    ['wheel', (e) => {
+      if ((e as WheelEvent).deltaY < 0) intent.up()
+      else intent.down(Date.now())
+    }],
     ['touchstart', (e) => void (touch = (e as TouchEvent).touches[0]?.clientY ?? 0)],
     ['touchmove', (e) => {
       const y = (e as TouchEvent).touches[0]?.clientY ?? 0
       if (y > touch + 2) intent.up()
+      else if (y < touch - 2) intent.down(Date.now())
       touch = y
     }],
-    ['pointerdown', (e) => void (e.target === view.value && intent.held(Infinity))],
-    ['pointerup', () => intent.held(0)],
+    ['pointerdown', (e) => intent.hold(e.target === view.value)],
+    ['pointerup', () => intent.hold(false)],
     ['keydown', (e) => {
       const writes = e.target instanceof HTMLElement && ['TEXTAREA', 'INPUT', 'SELECT'].includes(e.target.tagName)
-      const key = e as KeyboardEvent
-      if (!writes && (upKeys.has(key.key) || (key.key === ' ' && key.shiftKey && e.target === view.value))) intent.up()
+      const { key, shiftKey } = e as KeyboardEvent
+      const space = key === ' ' && e.target === view.value
+      if (writes) return
+      if (upKeys.has(key) || (space && shiftKey)) intent.up()
+      else if (downKeys.has(key) || space) intent.down(Date.now())
     }],
     ['scroll', () => {
       const element = view.value
@@ -80,7 +100,7 @@ export function useFollow(view: Ref<HTMLElement | null>, content: Ref<HTMLElemen
     }],
   ]
   const all = listeners.map(([name, act]) => [name, (e: Event) => (act(e), tell())] as const)
-  const release = () => intent.held(0)
+  const release = () => intent.hold(false)
 
   watch(view, (now, before) => {
     for (const [name, act] of all) {
