@@ -138,7 +138,7 @@ help:
 		/^[a-z0-9-]+:.*## / { printf "  %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 # buf and the TypeScript generator, as package-lock.json pins them.
-$(npm_tools): $(web)/package.json $(web)/package-lock.json
+$(npm_tools): $(web)/package-lock.json
 	@command -v npm >/dev/null || { echo "this needs Node.js and npm: run make setup-all" >&2; exit 1; }
 	@echo "setup: npm tools"
 	@cd $(web) && npm ci --no-audit --no-fund --loglevel=error

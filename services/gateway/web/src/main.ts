@@ -7,7 +7,9 @@ import { startPreferences } from './stores/preferences'
 import { startSession } from './stores/session'
 import './styles/main.css'
 
-speak(chosenLanguage())
 startPreferences()
 startSession()
+// Before anything is shown, so that no page changes its language. English does for
+// one whose words cannot be had.
+await speak(chosenLanguage()).catch(() => {})
 createApp(App).use(createPinia()).use(i18n).use(router).mount('#app')

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { contentAddress, crumbsOf, languageOf, nameOf, viewOf } from './paths'
+import { contentAddress, crumbsOf, imageTypeOf, isPicture, languageOf, nameOf, viewOf } from './paths'
 
 it('a path has a name and folders on the way', () => {
   expect(nameOf('a/b/c.txt')).toBe('c.txt')
@@ -25,6 +25,11 @@ it.each([
   ['a', '', 'none'],
 ])('%s of the type %j is looked at as %s', (path, mime, view) => {
   expect(viewOf(path, mime)).toBe(view)
+})
+
+it.each([['a.PNG', 'image/png'], ['a.jpg', 'image/jpeg'], ['a.svg', ''], ['png', '']])('%s may be of the type %j', (path, type) => {
+  expect(imageTypeOf(path)).toBe(type)
+  expect(isPicture(type)).toBe(type !== '')
 })
 
 it.each([['x/main.GO', 'go'], ['notes', ''], ['a.b.py', 'python']])('%s is in %j', (path, language) => {

@@ -35,6 +35,18 @@ export function viewOf(path: string, mime: string): View {
   return type === 'image/svg+xml' || /[/+](json|xml|javascript|yaml|toml|x-sh|x-ndjson)$/.test(type) ? 'text' : 'none'
 }
 
+/** imageTypeOf guesses by the name; '' for what is no picture. The bytes have the
+ * last word. */
+export function imageTypeOf(path: string): string {
+  const end = /\.(png|jpe?g|gif|webp)$/i.exec(path)?.[1]?.toLowerCase() ?? ''
+  return end && `image/${end === 'jpg' ? 'jpeg' : end}`
+}
+
+/** isPicture says that a browser may show bytes of this type. */
+export function isPicture(mime: string): boolean {
+  return images.has(mime)
+}
+
 const languages: Record<string, string> = {
   c: 'c', cc: 'cpp', cpp: 'cpp', css: 'css', diff: 'diff', go: 'go', htm: 'html', html: 'html', ini: 'ini', java: 'java', js: 'javascript', json: 'json', jsonl: 'json',
   md: 'markdown', mjs: 'javascript', php: 'php', proto: 'proto', py: 'python', rb: 'ruby', rs: 'rust', sh: 'bash', sql: 'sql', svg: 'html', toml: 'toml', ts: 'typescript',

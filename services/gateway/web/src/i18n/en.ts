@@ -1,22 +1,22 @@
-import * as crawls from './words/crawls'
-import * as files from './words/files'
-import * as models from './words/models'
-import * as shell from './words/shell'
-import * as tools from './words/tools'
+import { en as crawls } from './words/crawls'
+import { en as files } from './words/files'
+import { en as models } from './words/models'
+import { en as shell } from './words/shell'
+import { en as tools } from './words/tools'
 import { tokens, trace, usage } from './words/account'
 import { chat, markdown, toolCall } from './words/chat'
 
 // The texts of the app; each part of it has a file of its own.
 export default {
-  ...shell.en,
+  ...shell,
   chat: chat.en,
-  crawls: crawls.en,
-  files: files.en,
+  crawls,
+  files,
   markdown: markdown.en,
-  models: models.en,
-  tokens: tokens.en,
+  models,
+  tokens,
   toolCall: toolCall.en,
-  tools: tools.en,
-  trace: trace.en,
-  usage: usage.en,
+  tools,
+  trace,
+  usage,
 }

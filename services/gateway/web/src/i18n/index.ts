@@ -1,6 +1,5 @@
 import { createI18n } from 'vue-i18n'
 import en from './en'
-import zh from './zh'
 
 /** Words are the texts of a language. Every language has every one of them. */
 export type Words = typeof en
@@ -19,13 +18,21 @@ export function chosenLanguage(): Language {
 
 export const i18n = createI18n<[Words], Language, false>({
   legacy: false,
-  locale: chosenLanguage(),
+  locale: 'en',
   fallbackLocale: 'en',
-  messages: { en, zh },
+  messages: { en, zh: {} as Words },
 })
 
-/** speak changes the language and keeps the choice. */
-export function speak(language: Language): void {
+// English is there from the beginning; another language comes when it is spoken.
+const come = new Set<Language>(['en'])
+
+/** speak changes the language and keeps the choice. It stays as it is when the
+ * words do not come. */
+export async function speak(language: Language): Promise<void> {
+  if (!come.has(language)) {
+    i18n.global.setLocaleMessage('zh', (await import('./zh')).default)
+    come.add(language)
+  }
   i18n.global.locale.value = language
   localStorage.setItem(kept, language)
   document.documentElement.lang = language === 'zh' ? 'zh-CN' : 'en'

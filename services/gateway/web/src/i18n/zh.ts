@@ -1,24 +1,24 @@
 import type { Words } from '.'
-import * as crawls from './words/crawls'
-import * as files from './words/files'
-import * as models from './words/models'
-import * as shell from './words/shell'
-import * as tools from './words/tools'
-import { tokens, trace, usage } from './words/account'
+import { zh as crawls } from './words/crawls.zh'
+import { zh as files } from './words/files.zh'
+import { zh as models } from './words/models.zh'
+import { zh as shell } from './words/shell.zh'
+import { zh as tools } from './words/tools.zh'
+import { tokens, trace, usage } from './words/account.zh'
 import { chat, markdown, toolCall } from './words/chat'
 
 const words: Words = {
-  ...shell.zh,
+  ...shell,
   chat: chat.zh,
-  crawls: crawls.zh,
-  files: files.zh,
+  crawls,
+  files,
   markdown: markdown.zh,
-  models: models.zh,
-  tokens: tokens.zh,
+  models,
+  tokens,
   toolCall: toolCall.zh,
-  tools: tools.zh,
-  trace: trace.zh,
-  usage: usage.zh,
+  tools,
+  trace,
+  usage,
 }
 
 export default words
