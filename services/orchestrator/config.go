@@ -12,6 +12,7 @@ import (
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/config"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/rpc"
 	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/engine"
+	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/provider"
 	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/registry"
 )
 
@@ -62,6 +63,9 @@ type ModelConfig struct {
 	Timeout time.Duration `config:"timeout"`
 	// Headers are sent with every request.
 	Headers map[string]string `config:"headers"`
+	// Profile says how to read the model's answers: plain, think-tags, hermes,
+	// qwen-coder, glm, deepseek, minimax. Empty: by the address.
+	Profile string `config:"profile"`
 }
 
 // ToolsConfig is the policy for tools.
@@ -176,6 +180,9 @@ func (c Config) validateModels() error {
 			return fmt.Errorf("%s.context_window: %d is not between %d and %d tokens", at, m.ContextWindow, minContextWindow, maxContextWindow)
 		case m.Timeout < 0:
 			return fmt.Errorf("%s.timeout cannot be negative", at)
+		}
+		if _, err := provider.NamedProfile(m.Profile, m.APIURL); err != nil {
+			return fmt.Errorf("%s.profile: %w", at, err)
 		}
 		seen[m.ID] = true
 	}

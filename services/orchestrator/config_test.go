@@ -49,6 +49,8 @@ func TestSettingsThatCannotBe(t *testing.T) {
 		{"one model twice", func(c *Config) {
 			c.Models = []ModelConfig{{ID: "m", APIURL: "http://a"}, {ID: "m", APIURL: "http://b"}}
 		}, `models[1].id: "m" is there twice`},
+		{"a profile", model(func(m *ModelConfig) { m.Profile = "hermes" }), ""},
+		{"a profile that nobody knows", model(func(m *ModelConfig) { m.Profile = "harmes" }), `models[0].profile: there is no profile "harmes": choose one of deepseek, glm, hermes`},
 		{"no address", model(func(m *ModelConfig) { m.APIURL = "" }), "models[0].api_url"},
 		{"an address of another kind", model(func(m *ModelConfig) { m.APIURL = "ftp://sk-hush@models.example" }), "models[0].api_url"},
 		{"an address without a host", model(func(m *ModelConfig) { m.APIURL = "https:///v1" }), "models[0].api_url"},

@@ -17,6 +17,8 @@ func (c *cli) inspectCommand() *cobra.Command {
 	cmd := group("inspect", "Show what is made of an input: JSON Lines in, JSON Lines out",
 		c.inspector("url", "Judge addresses: {url} -> {url, verdict, reason}", []string{"id", "url"}, inspectURL),
 		c.inspector("page", "Read pages: {id, url, path|html|html_base64, content_type?} -> what a fetch reads", []string{"id"}, inspectPage),
+		c.inspector("stream", "Read answers of models: {name, status, headers, wire, profile?} -> text, reasoning, calls, error", []string{"name"}, inspectStream),
+		c.inspector("args", "Read arguments that a model wrote: {name, input, finish?} -> {name, ok, value, repairs, error}", []string{"name"}, inspectArgs),
 		c.inspector("results", "Read pages of search engines: {id, provider, query, status, headers, path|body} -> outcome and results", []string{"id"}, inspectResults),
 	)
 	cmd.Long = `Show what NanoClaw makes of an input, with the very functions that its services
