@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { effectScope, nextTick, ref } from 'vue'
+import { effectScope, nextTick, ref, watch } from 'vue'
 import type { Message } from '@/api/wire'
-import { liveRuns } from '@/stores/runs'
+import { ask, liveRuns, refusals } from '@/stores/runs'
 import { itemsOf, stateOf, useThread, type Thread } from './thread'
 
 const message = (id: string, role: string, content: string, more: Partial<Message> = {}): Message =>
@@ -37,6 +37,7 @@ describe('a conversation', () => {
     })
     here = scope()
     liveRuns.clear()
+    refusals.clear()
   })
   afterEach(() => {
     here.stop()
@@ -69,6 +70,28 @@ describe('a conversation', () => {
     expect(thread.refused.value).toMatchObject({ text: 'how many?', error: { reason: 'MODEL_NOT_CONFIGURED' } })
     expect(thread.items.value).toHaveLength(2)
   })
+  it('gives it back also when nobody looked at the conversation meanwhile', async () => {
+    answers['POST /api/conversations/c/messages'] = () => json({ code: 400, message: 'no', reason: 'MODEL_NOT_CONFIGURED' }, 400)
+    await ask('c', 'how many?', { tools: true }).over
+    const thread = open()
+    await vi.waitFor(() => expect(thread.loading.value).toBe(false))
+    expect(thread.refused.value).toMatchObject({ text: 'how many?' })
+  })
+  it('shows a question that is still on its way', async () => {
+    let arrive = () => {}
+    answers['GET /api/conversations/c/messages'] = () => json({ items: [], next_cursor: '', has_more: false })
+    vi.stubGlobal('fetch', ((before) => async (url: string, init: RequestInit) => {
+      if (init.method === 'POST') await new Promise<void>((resolve) => (arrive = resolve))
+      return before(url, init)
+    })(fetch))
+    answers['POST /api/conversations/c/messages'] = () => stream(started, said, done)
+    const live = ask('c', 'how many?', { tools: true })
+    const thread = open()
+    await vi.waitFor(() => expect(shown(thread)).toEqual(['how many?', '']))
+    arrive()
+    await live.over
+    expect(shown(thread)).toEqual(['how many?', 'forty'])
+  })
   it('shows the answer that another window asked for, and gives the message back', async () => {
     const thread = open()
     await vi.waitFor(() => expect(thread.loading.value).toBe(false))
@@ -76,9 +99,11 @@ describe('a conversation', () => {
     answers['GET /api/conversations/c'] = () => json({ id: 'c', title: 'T', live_run: { id: 'r', status: 'running', last_seq: 1 } })
     answers['GET /api/conversations/c/messages'] = () => json({ items: [message('u2', 'user', 'theirs')], next_cursor: '', has_more: false })
     answers['GET /api/runs/r/events'] = () => stream(started, said, done)
+    const busy: boolean[] = []
+    here.run(() => watch(thread.busy, (now) => busy.push(now), { flush: 'sync' }))
     thread.send('mine', true)
     await vi.waitFor(() => expect(shown(thread)).toEqual(['theirs', 'forty']))
-    expect(thread.busy.value).toBe(true)
+    await vi.waitFor(() => expect(busy).toEqual([true, false]))
     expect(thread.refused.value).toMatchObject({ text: 'mine', error: undefined })
   })
   it('says when it is not there', async () => {

@@ -4,7 +4,7 @@ import { APIError, request } from '@/api/http'
 import type { Message, Page } from '@/api/wire'
 import { fromMessage, type RunState } from '@/run/state'
 import { forget, getConversation, loadConversations } from '@/stores/conversations'
-import { ask, attach, liveRuns, regenerate, type Live } from '@/stores/runs'
+import { ask, attach, liveRuns, refusals, regenerate, type Live } from '@/stores/runs'
 import { returns } from '@/stores/session'
 
 export interface Question {
@@ -96,7 +96,10 @@ export function useThread(id: () => string): Thread {
       gone.value = false
       error.value = undefined
       const running = liveRuns.get(conversation) ?? (about.live_run && !messages.some((m) => m.run_id === about.live_run?.id) ? attach(conversation, about.live_run.id) : undefined)
-      if (running && !messages.some((m) => m.run_id !== '' && m.run_id === running.state.value.runId)) show(running, messages.at(-1)?.created_at ?? '')
+      if (!running || messages.some((m) => m.run_id !== '' && m.run_id === running.state.value.runId)) return
+      const last = messages.at(-1)
+      if (running.question && last?.role !== 'user') question(running.question, new Date(running.began).toISOString()) // it is still on its way
+      show(running, last?.role === 'user' ? (last.created_at ?? '') : '')
     } catch (e) {
       if (!mine.signal.aborted) fail(e)
     } finally {
@@ -111,38 +114,60 @@ export function useThread(id: () => string): Thread {
     } else error.value = e
   }
 
+  function question(text: string, at: string): void {
+    items.value = [...items.value, { kind: 'question', key: `asked-${++serial}`, text, at }]
+  }
+
   function show(running: Live, asked: string): void {
     items.value = [...items.value, { kind: 'answer', key: `live-${++serial}`, live: running, asked }]
     void running.over.then(() => settle(running))
+    if (running.state.value.runId !== '') return
+    // A conversation has its title from its first message.
+    const named = watch(() => running.state.value.runId, (run) => {
+      named()
+      if (run) getConversation(running.conversationId).catch(() => undefined)
+    })
   }
 
   function settle(running: Live): void {
     const e = running.failure.value
     if (running.conversationId === id()) {
-      if (e !== undefined && running.state.value.runId === '') refuse(running, e)
-      else if (e instanceof APIError && e.status === 404) fail(e)
+      busy.value = false
+      if (running.state.value.runId !== '' && e instanceof APIError && e.status === 404) fail(e)
     }
     void loadConversations()
   }
 
+  watch(id, () => {
+    loadingNow?.abort()
+    items.value = []
+    loading.value = gone.value = busy.value = false
+    error.value = refused.value = undefined
+    void reload()
+  }, { immediate: true })
   // Nothing was begun: the text goes back to where it was written.
-  function refuse(running: Live, e: unknown): void {
+  watch(() => refusals.get(id()), (refusal) => {
+    if (!refusal) return
+    refusals.delete(id())
+    const { live: running, error: e, text } = refusal
     const at = items.value.findIndex((i) => i.kind === 'answer' && i.live === running)
-    if (at >= 0) items.value = items.value.slice(0, running.question ? at - 1 : at)
-    refused.value = { error: e, text: running.question }
+    const before = items.value[at - 1]
+    if (at >= 0) items.value = items.value.slice(0, before?.kind === 'question' && before.text === text ? at - 1 : at)
+    const inProgress = e instanceof APIError && e.reason === 'RUN_IN_PROGRESS'
+    refused.value = { error: inProgress ? undefined : e, text }
     if (e instanceof APIError && e.status === 404) fail(e)
-    else if (e instanceof APIError && e.reason === 'RUN_IN_PROGRESS') {
-      refused.value = { error: undefined, text: running.question }
+    else if (inProgress) {
       busy.value = true
-      void reload()
-    } else if (!running.question) void reload()
-  }
+      void reload().then(() => (busy.value = live.value !== undefined))
+    }
+    else if (!text) void reload()
+  }, { immediate: true })
 
   function send(text: string, tools: boolean): void {
     refused.value = undefined
     busy.value = false
     const at = new Date().toISOString()
-    items.value = [...items.value, { kind: 'question', key: `asked-${++serial}`, text, at }]
+    question(text, at)
     show(ask(id(), text, { tools }), at)
   }
 
@@ -170,13 +195,6 @@ export function useThread(id: () => string): Thread {
     }
   }
 
-  watch(id, () => {
-    loadingNow?.abort()
-    items.value = []
-    loading.value = gone.value = busy.value = false
-    error.value = refused.value = undefined
-    void reload()
-  }, { immediate: true })
   watch(returns, () => {
     if (error.value) void reload()
   })

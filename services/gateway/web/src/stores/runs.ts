@@ -29,6 +29,16 @@ export const liveRuns = shallowReactive(new Map<string, Live>())
 /** answering are the conversations in which an answer is being written. */
 export const answering = computed(() => new Set(liveRuns.keys()))
 
+/** Refusal is a message that began no run. */
+export interface Refusal {
+  live: Live
+  error: unknown
+  text: string
+}
+
+/** refusals are kept, by conversation, until somebody looks at the conversation. */
+export const refusals = shallowReactive(new Map<string, Refusal>())
+
 const following = new Map<Live, AbortController>()
 
 export interface Asking {
@@ -91,7 +101,9 @@ function begin(conversationId: string, question: string, start?: Start, state: R
     .then((last) => void show.last(last))
     .catch((error: unknown) => {
       show.flush()
-      if (!ended(live.state.value)) live.failure.value = error
+      if (ended(live.state.value)) return
+      live.failure.value = error
+      if (live.state.value.runId === '' && !left.signal.aborted) refusals.set(conversationId, { live, error, text: question })
     })
     .finally(() => {
       live.took.value = Date.now() - live.began
