@@ -249,19 +249,3 @@ func FuzzAssembler(f *testing.F) {
 		sentBody(t, Request{Messages: []Message{{Role: RoleAssistant, Content: r.Text, Calls: r.Calls, Extra: r.Extra, Reasoning: r.Reasoning, ReasoningField: r.ReasoningField}}}, concessions{})
 	})
 }
-
-func BenchmarkTextChunk(b *testing.B) {
-	frame := []byte(`{"id":"chatcmpl-1","object":"chat.completion.chunk","created":1700000000,"model":"m","choices":[{"index":0,"delta":{"content":" lobster"},"finish_reason":null}]}`)
-	a := newAssembler(Config{MaxMessage: 1 << 60}.withDefaults(), nil)
-	b.ReportAllocs()
-	for b.Loop() {
-		c, err := parseChunk(frame)
-		if err != nil {
-			b.Fatal(err)
-		}
-		if err := a.add(c, func(Delta) error { return nil }); err != nil {
-			b.Fatal(err)
-		}
-		a.text.Reset()
-	}
-}

@@ -19,6 +19,7 @@ func (x *exchange) receive(ctx context.Context, stream *openai.ChatCompletionStr
 		stopped   error // what yield returned
 		badFrames int
 		answered  bool
+		reader    chunkReader
 	)
 	emit := func(d Delta) error {
 		stopped = yield(d)
@@ -32,7 +33,7 @@ func (x *exchange) receive(ctx context.Context, stream *openai.ChatCompletionStr
 			}
 			return x.end(ctx, err, a, answered)
 		}
-		c, err := parseChunk(frame)
+		c, err := reader.read(frame)
 		if err != nil {
 			if badFrames++; badFrames > maxBadFrames {
 				return x.client.explain.malformed(x.status, "the stream is not made of JSON objects", err)
