@@ -131,9 +131,9 @@ export function useThread(id: () => string): Thread {
 
   function settle(running: Live): void {
     const e = running.failure.value
-    if (running.conversationId === id()) {
+    if (running.conversationId === id() && running.state.value.runId !== '') {
       busy.value = false
-      if (running.state.value.runId !== '' && e instanceof APIError && e.status === 404) fail(e)
+      if (e instanceof APIError && e.status === 404) fail(e)
     }
     void loadConversations()
   }

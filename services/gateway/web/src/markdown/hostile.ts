@@ -69,6 +69,9 @@ export const hostile: readonly { name: string; text: string }[] = [
   { name: 'formula that holds an element', text: `$\\text{<img src=x onerror=window.pwned=1>}$` },
   { name: 'diagram with a click', text: `\`\`\`mermaid\ngraph TD\nA["<img src=${trap}/m.png onerror=window.pwned=1>"]\nclick A "javascript:window.pwned=1"\n\`\`\`` },
   { name: 'diagram that sets itself free', text: `\`\`\`mermaid\n%%{init: {"securityLevel":"loose","themeCSS":"*{background:url(${trap})}"}}%%\ngraph TD\nA-->B\n\`\`\`` },
+  { name: 'diagram with a picture from elsewhere', text: `\`\`\`mermaid\nflowchart TD\nA@{ img: "${trap}/p.png", label: "x" }\n\`\`\`` },
+  { name: 'diagram with a style from elsewhere', text: `\`\`\`mermaid\ngraph TD\nA-->B\nstyle A fill:url(${trap}/s.svg#x)\n\`\`\`` },
+  { name: 'diagram with an element in a label', text: `\`\`\`mermaid\nsequenceDiagram\nA->>B: <<img src=${trap}/q.png onerror=window.pwned=1>\n\`\`\`` },
   { name: 'host that looks like another', text: `[https://bank.example](https://bank.example@trap.invalid/)` },
   { name: 'text that turns around', text: `[\u202egnp.exe](https://a.invalid/x)` },
 ]

@@ -9,6 +9,15 @@ type Mermaid = (typeof import('mermaid'))['default']
 
 let loading: Promise<Mermaid> | undefined
 
+// Pictures inside a diagram, and addresses in its styles.
+const fetches = /@\{[^}]*\bimg\s*:|url\s*\(|@import/i
+
+/** withoutElements leaves no HTML in a source but line breaks: Mermaid would put it
+ * into the page for a moment to measure it. */
+export function withoutElements(source: string): string {
+  return source.replace(/<<[\w\s-]+>>|<br\s*\/?>|<(?=[a-z!/?])/gi, (found) => (found === '<' ? '#lt;' : found))
+}
+
 // One at a time: Mermaid keeps its settings in one place.
 let turn: Promise<unknown> = Promise.resolve()
 
@@ -22,6 +31,7 @@ export function drawDiagram(source: string, dark: boolean): Promise<string> {
 
 async function draw(source: string, dark: boolean): Promise<string> {
   if (source.length > mostSource) throw new Error('The diagram is too large.')
+  if (fetches.test(source)) throw new Error('The diagram names something to be fetched.')
   const mermaid = await (loading ??= import('mermaid').then((m) => m.default, (error: unknown) => {
     loading = undefined
     throw error
@@ -38,7 +48,7 @@ async function draw(source: string, dark: boolean): Promise<string> {
   document.body.append(place)
   const undo = styleByObject()
   try {
-    const { svg } = await mermaid.render(`md-diagram-${++id}`, source, place)
+    const { svg } = await mermaid.render(`md-diagram-${++id}`, withoutElements(source), place)
     return alone(svg)
   } finally {
     undo()
@@ -69,7 +79,7 @@ export function alone(svg: string): string {
   if (!open) throw new Error('Nothing was drawn.')
   const [, , width, height] = (/\bviewBox="([^"]*)"/.exec(open)?.[1] ?? '').split(/[\s,]+/).map(Number)
   const size = width && height ? ` width="${Math.ceil(width)}" height="${Math.ceil(height)}"` : ''
-  const bare = open.replace(/\s(?:width|height|style|xmlns)="[^"]*"/g, '').replace(/^\s*<svg/, `<svg xmlns="http://www.w3.org/2000/svg"${size}`)
+  const bare = open.replace(/\s(?:width|height|style|xmlns|on\w+)="[^"]*"/g, '').replace(/^\s*<svg/, `<svg xmlns="http://www.w3.org/2000/svg"${size}`)
   const rest = svg.slice(svg.indexOf('>') + 1)
     .replace(/<(script|foreignObject|iframe)\b[\s\S]*?<\/\1\s*>/gi, '')
     .replace(/\s(?:on\w+|(?:xlink:)?href)\s*=\s*(?:"[^"]*"|'[^']*')/gi, '')
