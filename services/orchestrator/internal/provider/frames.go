@@ -122,10 +122,9 @@ func (b *frameBody) put(payload []byte) {
 	}
 	start := len(b.buf)
 	b.buf = append(b.buf, payload...)
-	for i := start; i < len(b.buf); i++ {
-		if b.buf[i] == '\n' || b.buf[i] == '\r' {
-			b.buf[i] = ' '
-		}
+	for end := lineEnd(b.buf[start:]); end >= 0; end = lineEnd(b.buf[start:]) {
+		start += end
+		b.buf[start] = ' '
 	}
 	b.buf = append(b.buf, '\n')
 	b.frame = b.buf

@@ -99,9 +99,10 @@ func (e *eventReader) addData(value []byte) error {
 	return nil
 }
 
-// readLine returns the next line without its end. A line that the end of the
-// input cuts off comes together with the error. A line is returned as soon as
-// its CR is seen: waiting for the LF would hold back an event.
+// readLine returns the next line without its end, valid until the next read. A
+// line that the end of the input cuts off comes together with the error. A line
+// is returned as soon as its CR is seen: waiting for the LF would hold back an
+// event.
 func (e *eventReader) readLine() ([]byte, error) {
 	e.line = e.line[:0]
 	for {
@@ -109,7 +110,7 @@ func (e *eventReader) readLine() ([]byte, error) {
 		if err != nil {
 			return e.line, err
 		}
-		end := bytes.IndexAny(buffered, "\r\n")
+		end := lineEnd(buffered)
 		piece := buffered
 		if end >= 0 {
 			piece = buffered[:end]
@@ -117,15 +118,40 @@ func (e *eventReader) readLine() ([]byte, error) {
 		if len(e.line)+len(piece) > e.maxLine {
 			return nil, fmt.Errorf("a line of the stream is %w of %d bytes", errTooLarge, e.maxLine)
 		}
-		e.line = append(e.line, piece...)
 		if end < 0 {
+			e.line = append(e.line, piece...)
 			e.discard(len(piece))
 			continue
 		}
 		e.skipLF = buffered[end] == '\r'
 		e.discard(end + 1)
+		if len(e.line) == 0 {
+			return piece, nil // nearly always: it needs no copy
+		}
+		e.line = append(e.line, piece...)
 		return e.line, nil
 	}
+}
+
+// lineEnd is where the first line ends, -1 when it does not. It looks for both
+// ends in one stretch after the other, so that a short line costs little even
+// where only one of them is ever used.
+func lineEnd(b []byte) int {
+	const stretch = 256
+	for from := 0; from < len(b); from += stretch {
+		part := b[from:min(from+stretch, len(b))]
+		end := bytes.IndexByte(part, '\n')
+		if end >= 0 {
+			part = part[:end]
+		}
+		if cr := bytes.IndexByte(part, '\r'); cr >= 0 {
+			end = cr
+		}
+		if end >= 0 {
+			return from + end
+		}
+	}
+	return -1
 }
 
 // sniff skips the byte order mark and white space that an answer may start with
