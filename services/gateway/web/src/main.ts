@@ -11,5 +11,6 @@ startPreferences()
 startSession()
 // Before anything is shown, so that no page changes its language. English does for
 // one whose words cannot be had.
-await speak(chosenLanguage()).catch(() => {})
-createApp(App).use(createPinia()).use(i18n).use(router).mount('#app')
+void speak(chosenLanguage())
+  .catch(() => {})
+  .then(() => createApp(App).use(createPinia()).use(i18n).use(router).mount('#app'))
