@@ -183,6 +183,7 @@ func streamError(failure error) *StreamError {
 
 // streamErrorKind names a failure as the corpus of recorded answers does.
 func streamErrorKind(e *provider.Error) string {
+	upstream := e.Status >= http.StatusInternalServerError
 	switch e.Kind {
 	case provider.KindRateLimited:
 		return "rate_limit"
@@ -193,10 +194,14 @@ func streamErrorKind(e *provider.Error) string {
 	case provider.KindMalformed:
 		return "bad_response"
 	case provider.KindServer, provider.KindOverloaded:
-		if e.Status >= http.StatusInternalServerError {
+		if !upstream {
+			return "provider"
+		}
+		return "upstream_5xx"
+	case provider.KindTimeout:
+		if upstream {
 			return "upstream_5xx"
 		}
-		return "provider"
 	}
 	return string(e.Kind)
 }

@@ -249,3 +249,23 @@ func FuzzAssembler(f *testing.F) {
 		sentBody(t, Request{Messages: []Message{{Role: RoleAssistant, Content: r.Text, Calls: r.Calls, Extra: r.Extra, Reasoning: r.Reasoning, ReasoningField: r.ReasoningField}}}, concessions{})
 	})
 }
+
+func TestTheNamespaceOfToolsIsNoPartOfTheirNames(t *testing.T) {
+	for _, tt := range []struct{ said, offered, want string }{
+		{"functions.f", "f", "f"},
+		{"functions.f", "functions.f", "functions.f"},
+		{"functions.g", "f", "functions.g"},
+	} {
+		a := newAssembler(Config{}.withDefaults(), []ToolSpec{{Name: tt.offered}})
+		c, err := parseChunk([]byte(`{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"c","function":{"name":"` + tt.said + `","arguments":"{}"}}]}}]}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := a.add(c, func(Delta) error { return nil }); err != nil {
+			t.Fatal(err)
+		}
+		if got := a.response().Calls; len(got) != 1 || got[0].Name != tt.want {
+			t.Errorf("%s with %s offered: %+v", tt.said, tt.offered, got)
+		}
+	}
+}

@@ -225,6 +225,9 @@ func (a *assembler) finishedCalls() []Call {
 			continue
 		}
 		c := s.call()
+		if bare, prefixed := strings.CutPrefix(c.Name, "functions."); prefixed && !a.tools[c.Name] && a.tools[bare] {
+			c.Name = bare // the name of the namespace that the model was shown its tools in
+		}
 		if c.ID != "" && taken[c.ID] {
 			a.warn("two tool calls shared one id: the second got another")
 			c.ID = ""

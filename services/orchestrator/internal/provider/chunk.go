@@ -20,11 +20,12 @@ type chunk struct {
 	Usage   *usage      `json:"usage"`
 	Groq    *usageOwner `json:"x_groq"`
 
-	// Error members. Some endpoints put message and code at the top.
+	// Error members. Some endpoints put message and code, or detail, at the top.
 	Error   json.RawMessage `json:"error"`
 	Object  text            `json:"object"`
 	Message json.RawMessage `json:"message"`
 	Code    text            `json:"code"`
+	Detail  json.RawMessage `json:"detail"`
 }
 
 type usageOwner struct {
@@ -113,6 +114,9 @@ func (c *chunk) failure() json.RawMessage {
 	if c.Object == "error" || len(c.Choices) == 0 && c.Code != "" && present(c.Message) {
 		whole, _ := json.Marshal(map[string]any{"message": c.Message, "code": c.Code})
 		return whole
+	}
+	if len(c.Choices) == 0 && c.Usage == nil && c.ID == "" && present(c.Detail) {
+		return c.Detail
 	}
 	return nil
 }

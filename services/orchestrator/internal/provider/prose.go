@@ -180,7 +180,7 @@ func (p *prose) find() int {
 // text after all: its opening mark is told, and the rest is read again.
 func (p *prose) block(final bool, to listener) (bool, error) {
 	inside := bytes.TrimLeft(p.held[len(p.mark.open):], blanks)
-	known := p.grammar.begins
+	known := p.mark.begins
 	if !bytes.HasPrefix(inside, []byte(known)) && (final || !strings.HasPrefix(known, string(inside[:min(len(inside), len(known))]))) {
 		return true, p.noBlock(to)
 	}

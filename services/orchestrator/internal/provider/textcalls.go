@@ -6,6 +6,8 @@ import (
 	"iter"
 	"regexp"
 	"strings"
+
+	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/provider/arguments"
 )
 
 // textCall is one call that was written into a text.
@@ -14,32 +16,31 @@ type textCall struct{ name, arguments string }
 // grammar is how calls are written into a text: a block between two marks.
 type grammar struct {
 	marks []mark
-	// begins is what a block begins with, after white space; a mark before
-	// anything else is text.
-	begins string
 	// ends is what a block ends with that lost its closing mark.
 	ends string
 	// parse reads what stands between the marks; none where it is no call.
 	parse func(block string) []textCall
 }
 
-// mark is what stands before and after a block.
-type mark struct{ open, close string }
+// mark is what stands before and after a block. begins is what the block begins
+// with, after white space: a mark before anything else is text.
+type mark struct{ open, close, begins string }
 
 // grammars are those that can be read.
 var grammars = map[Grammar]grammar{
-	Hermes:    {toolCallMark, "{", "}", hermesCalls},
-	QwenCoder: {toolCallMark, "<function=", "</function>", qwenCalls},
-	GLM:       {toolCallMark, "", "</arg_value>", glmCalls},
+	Hermes: {[]mark{{"<tool_call>", "</tool_call>", "{"}}, "}", hermesCalls},
+	QwenCoder: {[]mark{
+		{"<tool_call>", "</tool_call>", "<function="},
+		{"<function=", "</function>", ""}, // the outer mark is often forgotten
+	}, "</function>", qwenCalls},
+	GLM: {[]mark{{"<tool_call>", "</tool_call>", ""}}, "</arg_value>", glmCalls},
 	DSML: {[]mark{
-		{"<｜DSML｜tool_calls>", "</｜DSML｜tool_calls>"},
-		{"<|DSML|tool_calls>", "</|DSML|tool_calls>"},
-		{"<｜DSML｜function_calls>", "</｜DSML｜function_calls>"},
-		{"<|DSML|function_calls>", "</|DSML|function_calls>"},
-	}, "<", "invoke>", dsmlCalls},
+		{"<｜DSML｜tool_calls>", "</｜DSML｜tool_calls>", "<"},
+		{"<|DSML|tool_calls>", "</|DSML|tool_calls>", "<"},
+		{"<｜DSML｜function_calls>", "</｜DSML｜function_calls>", "<"},
+		{"<|DSML|function_calls>", "</|DSML|function_calls>", "<"},
+	}, "invoke>", dsmlCalls},
 }
-
-var toolCallMark = []mark{{"<tool_call>", "</tool_call>"}}
 
 func grammarNames() iter.Seq[string] {
 	return func(yield func(string) bool) {
@@ -52,15 +53,16 @@ func grammarNames() iter.Seq[string] {
 }
 
 // hermesCalls reads {"name":...,"arguments":{...}}. The arguments may be a string
-// with the object in it, and "parameters" is another name for them.
+// with the object in it, and "parameters" is another name for them. Slips that
+// leave nothing to guess are mended.
 func hermesCalls(block string) []textCall {
 	var c struct {
 		Name       text            `json:"name"`
 		Arguments  json.RawMessage `json:"arguments"`
 		Parameters json.RawMessage `json:"parameters"`
 	}
-	block = strings.TrimSpace(block)
-	if !strings.HasPrefix(block, "{") || json.Unmarshal([]byte(block), &c) != nil || c.Name == "" {
+	o, err := arguments.Read(block)
+	if err != nil || !o.Light() || json.Unmarshal([]byte(o.JSON), &c) != nil || c.Name == "" {
 		return nil
 	}
 	if c.Arguments == nil {
@@ -70,7 +72,7 @@ func hermesCalls(block string) []textCall {
 }
 
 var (
-	qwenFunction  = regexp.MustCompile(`(?s)^\s*<function=([^>\s]+)>(.*?)(?:</function>)?\s*$`)
+	qwenFunction  = regexp.MustCompile(`(?s)<function=([^>\s]+)>(.*?)(?:</function>|$)`)
 	qwenParameter = regexp.MustCompile(`(?s)<parameter=([^>\s]+)>(.*?)(?:</parameter>|$)`)
 
 	glmName = regexp.MustCompile(`^\s*([^\s<{]+)\s*(?:<arg_key>|$)`)
@@ -81,17 +83,19 @@ var (
 )
 
 // qwenCalls reads <function=f><parameter=p>value</parameter></function>.
-func qwenCalls(block string) []textCall {
-	f := qwenFunction.FindStringSubmatch(block)
-	if f == nil {
-		return nil
+func qwenCalls(block string) (calls []textCall) {
+	if !strings.HasPrefix(strings.TrimSpace(block), "<function=") {
+		block = "<function=" + block // it was the mark
 	}
-	var args members
-	for _, p := range qwenParameter.FindAllStringSubmatch(f[2], -1) {
-		// One line end belongs to each mark, the others to the value.
-		args.add(p[1], strings.TrimSuffix(strings.TrimPrefix(p[2], "\n"), "\n"), false)
+	for _, f := range qwenFunction.FindAllStringSubmatch(block, -1) {
+		var args members
+		for _, p := range qwenParameter.FindAllStringSubmatch(f[2], -1) {
+			// One line end belongs to each mark, the others to the value.
+			args.add(p[1], strings.TrimSuffix(strings.TrimPrefix(p[2], "\n"), "\n"), false)
+		}
+		calls = append(calls, textCall{f[1], args.object()})
 	}
-	return []textCall{{f[1], args.object()}}
+	return calls
 }
 
 // glmCalls reads f<arg_key>p</arg_key><arg_value>value</arg_value>.
