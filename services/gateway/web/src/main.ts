@@ -11,6 +11,6 @@ startPreferences()
 startSession()
 // Before anything is shown, so that no page changes its language. English does for
 // one whose words cannot be had.
-void speak(chosenLanguage())
+void speak(chosenLanguage(), false)
   .catch(() => {})
   .then(() => createApp(App).use(createPinia()).use(i18n).use(router).mount('#app'))

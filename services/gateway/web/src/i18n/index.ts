@@ -26,14 +26,14 @@ export const i18n = createI18n<[Words], Language, false>({
 // English is there from the beginning; another language comes when it is spoken.
 const come = new Set<Language>(['en'])
 
-/** speak changes the language and keeps the choice. It stays as it is when the
- * words do not come. */
-export async function speak(language: Language): Promise<void> {
+/** speak changes the language, and keeps the choice of a person. It stays as it is
+ * when the words do not come. */
+export async function speak(language: Language, chosen = true): Promise<void> {
   if (!come.has(language)) {
     i18n.global.setLocaleMessage('zh', (await import('./zh')).default)
     come.add(language)
   }
   i18n.global.locale.value = language
-  localStorage.setItem(kept, language)
+  if (chosen) localStorage.setItem(kept, language)
   document.documentElement.lang = language === 'zh' ? 'zh-CN' : 'en'
 }
