@@ -39,6 +39,9 @@ export interface Refusal {
 /** refusals are kept, by conversation, until somebody looks at the conversation. */
 export const refusals = shallowReactive(new Map<string, Refusal>())
 
+/** over holds the runs that ended here: what says that they live is older. */
+export const over = shallowReactive(new Set<string>())
+
 const following = new Map<Live, AbortController>()
 
 export interface Asking {
@@ -107,6 +110,7 @@ function begin(conversationId: string, question: string, start?: Start, state: R
     })
     .finally(() => {
       live.took.value = Date.now() - live.began
+      if (ended(live.state.value)) over.add(live.state.value.runId)
       following.delete(live)
       if (liveRuns.get(conversationId) === live) liveRuns.delete(conversationId)
     })
