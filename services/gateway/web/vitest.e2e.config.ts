@@ -16,6 +16,7 @@ export default defineConfig({
     // They bound what hangs; nothing is measured by them.
     testTimeout: 120_000,
     hookTimeout: 120_000,
+    expect: { poll: { timeout: 60_000 } },
     reporters: ['verbose'],
   },
 })

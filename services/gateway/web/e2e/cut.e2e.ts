@@ -28,14 +28,14 @@ describe('a connection that breaks', () => {
     const [kept] = await stored(conversation)
     expect(kept?.calls).toHaveLength(12)
     expect(await answer.locator('[data-tool]').count()).toBe(12)
-    const shown = words((await answer.locator('[data-markdown]').allInnerTexts()).join(' '))
+    const shown = words((await answer.locator('.md').allInnerTexts()).join(' '))
     const lines = (kept?.texts ?? []).flatMap((text) => text.match(/Sentence \d+ of (?:chapter \d+|the end)/g) ?? [])
     expect(lines.length).toBeGreaterThan(100)
     expect(shown.match(/Sentence \d+ of (?:chapter \d+|the end)/g)).toEqual(lines)
     // And it is what anybody sees who comes later.
     await page.reload()
     const later = await ended(page)
-    expect(words((await later.locator('[data-markdown]').allInnerTexts()).join(' '))).toBe(shown)
+    expect(words((await later.locator('.md').allInnerTexts()).join(' '))).toBe(shown)
     expect(await answers(page).count()).toBe(1)
   })
 

@@ -38,7 +38,7 @@ describe('a turn', () => {
     await page.getByRole('button', { name: en.chat.stop, exact: true }).click()
     const answer = await ended(page, 'cancelled')
     await answer.getByText(en.chat.cancelled).waitFor()
-    await answer.locator('[data-tool=hands__tally][data-status=cancelled]').waitFor()
+    await answer.locator('[data-tool=hands__tally]').and(page.locator('[data-status=cancelled], [data-status=unknown], [data-status=error]')).waitFor()
     await world.release('slow')
     await page.reload()
     await (await ended(page, 'cancelled')).getByText('I will count it.').waitFor()

@@ -45,6 +45,27 @@ export async function closed(page: Page): Promise<void> {
   await expect.poll(() => page.evaluate(() => document.activeElement !== document.body)).toBe(true)
 }
 
+interface Watched {
+  pwned?: unknown
+  refused?: string[]
+}
+
+// listen writes down what the policy of the page refused. What is parsed into a
+// document of its own, to be cleaned, is refused there too, and does no harm: then
+// the target is the document. Diagrams are measured outside the app, where their
+// styles are refused.
+function listen(): void {
+  const watched = window as Watched
+  watched.refused = []
+  document.addEventListener('securitypolicyviolation', (event) => {
+    const style = event.effectiveDirective.startsWith('style-src')
+    const element = event.target instanceof Element ? event.target : undefined
+    const inert = /-attr$/.test(event.effectiveDirective) && !element
+    if (inert || (style && !element?.closest('#app'))) return
+    watched.refused?.push(`${event.effectiveDirective} ${event.blockedURI} ${element?.outerHTML.slice(0, 200) ?? ''}`)
+  })
+}
+
 /** visit opens a browser that is signed in. */
 export async function visit(v: Visit = {}): Promise<Visitor> {
   const { address, nobody, language = 'en', theme = 'light', phone, ...more } = v
@@ -70,16 +91,13 @@ export async function visit(v: Visit = {}): Promise<Visitor> {
     void dialog.dismiss().catch(() => {})
   })
   context.on('weberror', (error) => wrong.push(`not handled: ${error.error().message}`))
-  const watch = (page: Page) =>
-    page.on('console', (message) => {
-      if (/Content Security Policy|Refused to|\[Vue warn\]/.test(message.text())) wrong.push(`console: ${message.text()}`)
-    })
-  context.on('page', watch)
+  await context.addInitScript(listen)
   ends.push(async (failed) => {
     for (const [i, page] of context.pages().entries()) {
       if (failed) await page.screenshot({ path: `${stage.screenshots}/failed/${failed.replace(/\W+/g, '-')}-${i}.png` }).catch(() => undefined)
-      const pwned = await page.evaluate(() => (window as { pwned?: unknown }).pwned).catch(() => undefined)
+      const { pwned, refused } = await page.evaluate(() => ({ pwned: (window as Watched).pwned, refused: (window as Watched).refused })).catch((): Watched => ({}))
       if (pwned !== undefined) wrong.push(`${page.url()} was taken over`)
+      for (const one of refused ?? []) wrong.push(`${page.url()} tried ${one}`)
     }
     await context.close()
     expect(wrong).toEqual([])
