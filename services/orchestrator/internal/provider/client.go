@@ -87,6 +87,8 @@ func (c *Client) Close() {
 
 // Stream makes one attempt at the call; see Streamer.
 func (c *Client) Stream(ctx context.Context, req Request, yield func(Delta) error) (Response, error) {
+	asked := req
+	req, names := rename(req)
 	x := &exchange{client: c, req: req}
 	cfg := openai.DefaultConfig(c.cfg.APIKey.Reveal())
 	cfg.BaseURL = strings.TrimSuffix(c.explain.url, completionsPath)
@@ -99,12 +101,13 @@ func (c *Client) Stream(ctx context.Context, req Request, yield func(Delta) erro
 	defer stream.Close()
 
 	a := newAssembler(c.cfg, req.Tools)
-	err = x.receive(ctx, stream, a, yield)
+	err = x.receive(ctx, stream, a, names.hear(yield))
 	resp := a.response()
+	names.restore(resp.Calls)
 	resp.RequestID = cmp.Or(x.requestID, c.explain.redact.clean(resp.RequestID, maxRequestID))
 	resp.Model = c.explain.redact.clean(resp.Model, maxModelName)
 	if resp.Usage == (Usage{}) {
-		resp.Usage = estimateUsage(req, resp)
+		resp.Usage = estimateUsage(asked, resp)
 	}
 	return resp, err
 }
