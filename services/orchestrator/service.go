@@ -14,6 +14,7 @@ import (
 	"google.golang.org/grpc"
 
 	pb "github.com/nanoclaw/nanoclaw/gen/go/nanoclaw/orchestrator/v1"
+	sandboxv1 "github.com/nanoclaw/nanoclaw/gen/go/nanoclaw/sandbox/v1"
 	toolv1 "github.com/nanoclaw/nanoclaw/gen/go/nanoclaw/tool/v1"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/auth"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/blob"
@@ -64,6 +65,9 @@ type Deps struct {
 	// Version of the program, and the address of a trace in the operator's Jaeger
 	// with {trace_id} in it, for people.
 	Version, TraceURL string
+	// Files leads to the workspaces of conversations, which are deleted with them;
+	// nil: there are none.
+	Files grpc.ClientConnInterface
 	// Peers are the other replicas; nil: there are none.
 	Peers *Peers
 	// Dial connects to a provider of others; nil: without an identity.
@@ -208,6 +212,9 @@ func (s *Service) assemble(cfg Config, deps Deps) (err error) {
 	watcher := &watch.Watcher{Runs: s.runs, Hub: hub, Draining: s.draining, Peers: deps.Peers}
 	s.conversations = &api.Conversations{
 		Store: conversations, Runs: s.runs, Engine: s.engine, Watcher: watcher, Results: s.results, Models: s.models,
+	}
+	if deps.Files != nil {
+		s.conversations.Files = sandboxv1.NewWorkspaceServiceClient(deps.Files)
 	}
 	s.runAPI = &api.Runs{Store: s.runs, Engine: s.engine, Watcher: watcher}
 	s.invoker = &invoke.Invoker{Runs: s.runs, Results: s.results, Tools: s.registry, Log: deps.Log, Now: deps.Now}

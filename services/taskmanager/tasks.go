@@ -126,9 +126,13 @@ func private(reason string) bool {
 // created is what a person or a model is told about a new task.
 func created(t schema.Task, asked int) string {
 	var b strings.Builder
-	if t.Ended() {
+	switch {
+	case t.Ended() && t.Failed == t.Total:
 		b.WriteString("None of the addresses can be fetched; the task says why of each.")
-	} else {
+	case t.Ended(): // the request came again
+		fmt.Fprintf(&b, "The task has ended already: it is %s, and %d of %d pages came. Read it with task %s.", t.Status, t.Succeeded, t.Total, t.ID)
+		return b.String()
+	default:
 		fmt.Fprintf(&b, "%s taken, to be fetched in the background.", count(t.Total, "address", "addresses"))
 	}
 	if n := asked - t.Total; n > 0 {

@@ -207,9 +207,15 @@ func (s *Suite) newOrchestrator(ctx context.Context, providers []orchestrator.Pr
 		return s.dial(TargetOrchestrator, TargetOrchestrator, addr)
 	}}
 	s.closing(func() error { peers.Close(); return nil })
+	var files grpc.ClientConnInterface
+	if s.local[TargetSandbox] || s.cfg.Services.Sandbox != "" {
+		if files, err = s.reach(TargetOrchestrator, TargetSandbox); err != nil {
+			return nil, err
+		}
+	}
 	s.orchestrator, err = orchestrator.New(ctx, s.cfg.Config, orchestrator.Deps{
 		DataDir: s.cfg.DataDir, Database: s.database(),
-		Blobs: blobs, Providers: providers, Peers: peers, Dial: s.dialStranger, Log: s.log,
+		Blobs: blobs, Files: files, Providers: providers, Peers: peers, Dial: s.dialStranger, Log: s.log,
 		Version: s.opt.Version, TraceURL: s.cfg.Telemetry.TraceURL,
 	})
 	return s.orchestrator, err

@@ -26,3 +26,18 @@ func TestAWorkspaceIsItsUsersOwn(t *testing.T) {
 		t.Errorf("after the other was deleted the file reads %q", text)
 	}
 }
+
+func TestFilesAreDeletedWithTheirConversation(t *testing.T) {
+	h := newHouse(t)
+	id := h.owner.ids["conversation_id"]
+	upload(t, h.owner.Client, id, fileName, h.owner.secret)
+	upload(t, h.guest.Client, id, fileName, h.guest.secret) // by the same name, and another one
+	h.owner.Data(t, http.MethodDelete, "/api/conversations/"+id, nil)
+	path := "/api/workspaces/" + id + "/files/text?path=" + fileName
+	if code, answer := h.owner.JSON(t, http.MethodGet, path, nil); code != http.StatusNotFound {
+		t.Errorf("after its conversation: %d %v", code, answer)
+	}
+	if text := h.guest.Data(t, http.MethodGet, path, nil)["text"]; text != h.guest.secret {
+		t.Errorf("the file of somebody else reads %q", text)
+	}
+}

@@ -5,8 +5,13 @@ import (
 	"errors"
 	"time"
 
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
 	pb "github.com/nanoclaw/nanoclaw/gen/go/nanoclaw/orchestrator/v1"
+	sandboxv1 "github.com/nanoclaw/nanoclaw/gen/go/nanoclaw/sandbox/v1"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/auth"
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/rpcerr"
 	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/conversation"
 	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/engine"
 	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/result"
@@ -17,6 +22,9 @@ import (
 
 // endTime is how long deleting a conversation waits for its run to end.
 const endTime = 5 * time.Second
+
+// filesRetry is when deleting is tried again while the files are away.
+const filesRetry = 2 * time.Second
 
 // ModelList resolves the model of a request.
 type ModelList interface {
@@ -37,6 +45,8 @@ type Conversations struct {
 	Watcher *watch.Watcher
 	Results *result.Keeper
 	Models  ModelList
+	// Files has the workspaces of conversations; nil: there are none.
+	Files sandboxv1.WorkspaceServiceClient
 }
 
 // CreateConversation begins a conversation.
@@ -175,8 +185,11 @@ func (s *Conversations) DeleteConversation(ctx context.Context, req *pb.DeleteCo
 			return nil, err
 		}
 	}
-	// Stored results first: as long as the rows are there deleting can be
-	// repeated.
+	// Files and stored results first: as long as the rows are there deleting can
+	// be repeated.
+	if err := s.deleteFiles(ctx, p.UserID, c.ID); err != nil {
+		return nil, err
+	}
 	blobs, err := s.Store.Blobs(ctx, c.ID)
 	if err == nil {
 		err = s.Results.Delete(ctx, blobs)
@@ -188,6 +201,22 @@ func (s *Conversations) DeleteConversation(ctx context.Context, req *pb.DeleteCo
 		return nil, conversationError(err, req.ConversationId, "")
 	}
 	return &pb.DeleteConversationResponse{}, nil
+}
+
+// deleteFiles removes the workspace of a conversation, which has its id. Who may
+// delete the conversation may delete what belongs to it.
+func (s *Conversations) deleteFiles(ctx context.Context, userID, id string) error {
+	if s.Files == nil {
+		return nil
+	}
+	ctx = auth.NewContext(ctx, auth.UserPrincipal(userID, auth.ScopeAll))
+	_, err := s.Files.DeleteWorkspace(ctx, &sandboxv1.DeleteWorkspaceRequest{WorkspaceId: id})
+	if err == nil || status.Code(err) == codes.NotFound {
+		return nil
+	}
+	return rpcerr.New(codes.Unavailable, "FILES_UNAVAILABLE",
+		"The files of the conversation cannot be deleted right now, so nothing more was deleted. Try again.").
+		WithRetry(filesRetry).WithCause(err)
 }
 
 // endRun cancels a run and gives it a moment to end in order. A run that does

@@ -45,8 +45,8 @@ type ConversationServiceClient interface {
 	GetConversation(ctx context.Context, in *GetConversationRequest, opts ...grpc.CallOption) (*GetConversationResponse, error)
 	// UpdateConversation changes the fields that are set.
 	UpdateConversation(ctx context.Context, in *UpdateConversationRequest, opts ...grpc.CallOption) (*UpdateConversationResponse, error)
-	// DeleteConversation removes a conversation with its messages and runs. A
-	// live run is cancelled first.
+	// DeleteConversation removes a conversation with its messages, runs and files.
+	// A live run is cancelled first.
 	DeleteConversation(ctx context.Context, in *DeleteConversationRequest, opts ...grpc.CallOption) (*DeleteConversationResponse, error)
 	// ListMessages returns the active branch, oldest first.
 	ListMessages(ctx context.Context, in *ListMessagesRequest, opts ...grpc.CallOption) (*ListMessagesResponse, error)
@@ -207,8 +207,8 @@ type ConversationServiceServer interface {
 	GetConversation(context.Context, *GetConversationRequest) (*GetConversationResponse, error)
 	// UpdateConversation changes the fields that are set.
 	UpdateConversation(context.Context, *UpdateConversationRequest) (*UpdateConversationResponse, error)
-	// DeleteConversation removes a conversation with its messages and runs. A
-	// live run is cancelled first.
+	// DeleteConversation removes a conversation with its messages, runs and files.
+	// A live run is cancelled first.
 	DeleteConversation(context.Context, *DeleteConversationRequest) (*DeleteConversationResponse, error)
 	// ListMessages returns the active branch, oldest first.
 	ListMessages(context.Context, *ListMessagesRequest) (*ListMessagesResponse, error)

@@ -251,7 +251,8 @@ type CreateTokenRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Name, 1 to 100 characters.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// Scopes, none that the caller's own token lacks; empty: chat, tools,
+	// Scopes guard routes; through tools, chat and tools reach whatever the
+	// operator has enabled. None that the caller's own token lacks; empty: chat, tools,
 	// search, fetch, crawl, files and usage as far as the caller has them, which
 	// must be one at least.
 	Scopes []string `protobuf:"bytes,2,rep,name=scopes,proto3" json:"scopes,omitempty"`

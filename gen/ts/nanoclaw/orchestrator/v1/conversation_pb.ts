@@ -1554,8 +1554,8 @@ export const ConversationService: GenService<{
     output: typeof UpdateConversationResponseSchema;
   },
   /**
-   * DeleteConversation removes a conversation with its messages and runs. A
-   * live run is cancelled first.
+   * DeleteConversation removes a conversation with its messages, runs and files.
+   * A live run is cancelled first.
    *
    * @generated from rpc nanoclaw.orchestrator.v1.ConversationService.DeleteConversation
    */

@@ -266,7 +266,8 @@ export type CreateTokenRequest = Message<"nanoclaw.orchestrator.v1.CreateTokenRe
   name: string;
 
   /**
-   * Scopes, none that the caller's own token lacks; empty: chat, tools,
+   * Scopes guard routes; through tools, chat and tools reach whatever the
+   * operator has enabled. None that the caller's own token lacks; empty: chat, tools,
    * search, fetch, crawl, files and usage as far as the caller has them, which
    * must be one at least.
    *
@@ -297,7 +298,8 @@ export type CreateTokenRequestJson = {
   name?: string;
 
   /**
-   * Scopes, none that the caller's own token lacks; empty: chat, tools,
+   * Scopes guard routes; through tools, chat and tools reach whatever the
+   * operator has enabled. None that the caller's own token lacks; empty: chat, tools,
    * search, fetch, crawl, files and usage as far as the caller has them, which
    * must be one at least.
    *
