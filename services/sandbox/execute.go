@@ -2,6 +2,8 @@ package sandbox
 
 import (
 	"context"
+	"fmt"
+	"strings"
 	"time"
 
 	"google.golang.org/grpc"
@@ -10,6 +12,7 @@ import (
 	sandboxv1 "github.com/nanoclaw/nanoclaw/gen/go/nanoclaw/sandbox/v1"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/auth"
 	"github.com/nanoclaw/nanoclaw/services/sandbox/internal/execution"
+	"github.com/nanoclaw/nanoclaw/services/sandbox/internal/output"
 )
 
 // executeStream is the stream of one Execute.
@@ -22,23 +25,24 @@ func (s *Service) Execute(req *sandboxv1.ExecuteRequest, stream executeStream) e
 	if err != nil {
 		return err
 	}
-	x, err := s.executions.Start(ctx, p.ID(), req.GetEffectKey(), execution.Request{
+	x, reader, err := s.executions.Attach(ctx, p.ID(), req.GetEffectKey(), execution.Request{
 		User: p.UserID, Language: req.GetLanguage(), Code: req.GetCode(), Stdin: req.GetStdin(),
 		Workspace: req.GetWorkspaceId(), Timeout: time.Duration(req.GetTimeoutMs()) * time.Millisecond,
 	})
 	if err != nil {
 		return shape(err)
 	}
+	defer reader.Close()
 	// The first message may have to wait for a turn; the caller knows now that
 	// the call has arrived.
 	if err := stream.SendHeader(metadata.MD{}); err != nil {
 		return err
 	}
-	return shape(follow(ctx, x, stream))
+	return shape(follow(ctx, x, reader, stream))
 }
 
 // follow sends an execution to one reader.
-func follow(ctx context.Context, x *execution.Execution, stream executeStream) error {
+func follow(ctx context.Context, x *execution.Execution, reader *output.Reader, stream executeStream) error {
 	select {
 	case <-x.Started():
 	case <-x.Done():
@@ -53,7 +57,7 @@ func follow(ctx context.Context, x *execution.Execution, stream executeStream) e
 	if err := stream.Send(&sandboxv1.ExecuteResponse{Event: &sandboxv1.ExecuteResponse_Started{Started: started}}); err != nil {
 		return err
 	}
-	err := x.Output.Follow(ctx, func(stdout, stderr []byte) error { return sendOutput(stream, stdout, stderr) })
+	err := reader.Follow(ctx, func(stdout, stderr []byte) error { return sendOutput(stream, stdout, stderr) })
 	if err != nil {
 		return err
 	}
@@ -65,6 +69,9 @@ func follow(ctx context.Context, x *execution.Execution, stream executeStream) e
 	result, err := x.Result()
 	if err != nil {
 		return err
+	}
+	if n := reader.Lost(); n > 0 {
+		result.Message = strings.TrimSpace(result.Message + fmt.Sprintf(" The first %d bytes of its output had gone by when this caller came.", n))
 	}
 	return stream.Send(&sandboxv1.ExecuteResponse{Event: &sandboxv1.ExecuteResponse_Result{Result: resultProto(result)}})
 }

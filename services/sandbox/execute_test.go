@@ -208,3 +208,23 @@ func TestCloseEndsPrograms(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestAllThatAProgramWritesReachesItsCaller(t *testing.T) {
+	const size = 3 << 20
+	w := newWorld(t, &executiontest.Driver{Program: func(_ context.Context, s isolate.Spec) (isolate.Result, error) {
+		for _, stream := range []io.Writer{s.Stdout, s.Stderr} {
+			for range size / (32 << 10) {
+				if _, err := stream.Write(make([]byte, 32<<10)); err != nil {
+					return isolate.Result{}, err
+				}
+			}
+		}
+		return isolate.Result{Status: isolate.StatusOK}, nil
+	}})
+	for _, key := range []string{"", "k"} {
+		got := w.run(&sandboxv1.ExecuteRequest{Language: "bash", Code: "x", EffectKey: key})
+		if len(got.stdout) != size || len(got.stderr) != size || got.result.GetMessage() != "" {
+			t.Errorf("key %q: %d and %d bytes of %d, %q", key, len(got.stdout), len(got.stderr), size, got.result.GetMessage())
+		}
+	}
+}

@@ -92,22 +92,32 @@ func (x *Execution) begin(queue, start time.Duration) {
 // key the program ends with ctx; with one it goes on until it ends by itself or
 // the service does, and its end is remembered.
 func (e *Executions) Start(ctx context.Context, caller, effectKey string, req Request) (*Execution, error) {
+	x, r, err := e.Attach(ctx, caller, effectKey, req)
+	if err == nil {
+		r.Close()
+	}
+	return x, err
+}
+
+// Attach is Start for a caller who reads the output: the reader misses nothing
+// of a program that it starts. The reader must be closed.
+func (e *Executions) Attach(ctx context.Context, caller, effectKey string, req Request) (*Execution, *output.Reader, error) {
 	hash, err := req.hash()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	key := toolkit.Key{Caller: caller, Tool: tool, EffectKey: effectKey}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.closed {
-		return nil, ErrShutdown
+		return nil, nil, ErrShutdown
 	}
 	if effectKey != "" {
 		if x := e.live[key]; x != nil {
 			if x.hash != hash {
-				return nil, ErrKeyReused
+				return nil, nil, ErrKeyReused
 			}
-			return x, nil
+			return x, x.Output.Attach(), nil
 		}
 		ctx = context.WithoutCancel(ctx)
 	}
@@ -116,6 +126,7 @@ func (e *Executions) Start(ctx context.Context, caller, effectKey string, req Re
 		Output: output.NewCapture(), hash: hash, cancel: cancel,
 		started: make(chan struct{}), done: make(chan struct{}),
 	}
+	reader := x.Output.Attach()
 	e.all[x] = struct{}{}
 	if effectKey != "" {
 		e.live[key] = x
@@ -124,7 +135,7 @@ func (e *Executions) Start(ctx context.Context, caller, effectKey string, req Re
 		defer cancel(nil)
 		e.serve(ctx, key, req, x)
 	})
-	return x, nil
+	return x, reader, nil
 }
 
 // serve brings an execution to its end.

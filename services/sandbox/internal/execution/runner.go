@@ -30,6 +30,9 @@ const (
 	// answerTime is left of a deadline for the answer, when the program has been
 	// stopped.
 	answerTime = time.Second
+	// noticeableWait is how long a program is held up by its readers before its
+	// result tells.
+	noticeableWait = time.Second
 	// minWall is the least time that a program is given.
 	minWall = 100 * time.Millisecond
 	// minFileBytes and minFiles may be written also where a workspace is full, so
@@ -97,6 +100,7 @@ type Events struct {
 // queue, or one of the workspace. A sandbox that fails is a result.
 func (r *Runner) Run(ctx context.Context, req Request, out *output.Capture, events Events) (result Result, err error) {
 	defer out.End()
+	defer context.AfterFunc(ctx, out.Rush)()
 	ctx, span := r.Tracer.Start(ctx, "sandbox exec", trace.WithAttributes(attribute.String("nanoclaw.sandbox.language", req.Language)))
 	defer func() {
 		status := result.Status
@@ -164,7 +168,7 @@ func (r *Runner) admitted(ctx context.Context, req Request, out *output.Capture,
 	p := newProgram(req.Language, req.Code)
 	spec := isolate.Spec{
 		Argv: p.argv, Files: p.files, Env: environment, ReadOnly: existing(r.Roots),
-		Stdout: out.Stdout(), Stderr: out.Stderr(), Started: started, Limits: limits,
+		Stdout: out.Stdout(), Stderr: out.Stderr(), Started: started, Ended: out.Rush, Limits: limits,
 	}
 	if len(req.Stdin) > 0 {
 		spec.Stdin = bytes.NewReader(req.Stdin)
@@ -240,6 +244,9 @@ func (r *Runner) run(ctx context.Context, spec isolate.Spec, out *output.Capture
 	}
 	result.Stdout, result.Stderr = out.Texts()
 	result.Message = message(end, result.Stdout.String()+result.Stderr.String() == "")
+	if waited := out.Waited(); end.Status == isolate.StatusTimeoutWall && waited >= noticeableWait {
+		result.Message += fmt.Sprintf(" For %s of it, its output was not read and it had to wait.", waited.Round(time.Second))
+	}
 	return result, nil
 }
 

@@ -54,12 +54,16 @@ type Spec struct {
 	// Stdout and Stderr take what the program writes, each from one goroutine
 	// at a time and never after Run has returned; nil: thrown away. A Write
 	// that blocks holds up the program, not its limits, and the return of Run:
-	// it must end when the context of Run does. One that fails is not called
+	// it must end when the context of Run does, or Ended is called. One that fails is not called
 	// again.
 	Stdout, Stderr io.Writer
 	// Started is called once, when the sandbox was made and the program starts;
 	// nil: nobody.
 	Started func(Start)
+	// Ended is called once, when the program and all that it started are dead:
+	// what is written after it was in the pipes already, and a Write must not
+	// block any more. nil: nobody.
+	Ended func()
 	// Limits are what it may use.
 	Limits Limits
 }

@@ -58,6 +58,9 @@ func (p *pumps) carry(to io.Writer, from *os.File) {
 // finish takes what is still in the pipes. When everybody who could write to
 // them is gone they have an end; else nothing more is waited for.
 func (p *pumps) finish(gone bool) {
+	if p.run.spec.Ended != nil {
+		p.run.spec.Ended()
+	}
 	if !gone {
 		_ = p.run.ends.stdout.SetReadDeadline(time.Now())
 		_ = p.run.ends.stderr.SetReadDeadline(time.Now())

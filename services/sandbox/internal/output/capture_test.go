@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -56,7 +58,7 @@ func TestWhatIsKeptOfAStream(t *testing.T) {
 				}
 				c.End()
 				stdout, live := collect(t, c)
-				if len(stdout) != 0 || !bytes.Equal(live, in[:min(n, output.LiveBytes)]) {
+				if len(stdout) != 0 || !bytes.HasSuffix(in, live) || len(live) < min(n, output.LiveBytes) {
 					t.Errorf("readers got %d bytes", len(live))
 				}
 				_, text := c.Texts()
@@ -110,42 +112,80 @@ func TestACharacterThatIsCutIsLeftOut(t *testing.T) {
 	}
 }
 
-func TestReadersComeAtAnyTimeAndSlowOnesHoldNobodyUp(t *testing.T) {
-	c := output.NewCapture()
-	_, _ = io.WriteString(c.Stdout(), "early ")
-	started, blocked := make(chan struct{}), make(chan struct{})
-	var slow, quick []byte
-	var all sync.WaitGroup
-	all.Go(func() {
-		err := c.Follow(t.Context(), func(stdout, _ []byte) error {
-			if slow == nil {
-				close(started)
-				<-blocked
-			}
-			slow = append(slow, stdout...)
-			return nil
+func TestAReaderIsGivenEverythingAndHoldsTheProgramUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := output.NewCapture()
+		r := c.Attach() // before the first byte
+		in := numbered(4 * output.LiveBytes)
+		var written sync.WaitGroup
+		written.Go(func() {
+			_, _ = c.Stdout().Write(in)
+			c.End()
 		})
-		if err != nil {
-			t.Error(err)
+		synctest.Wait()
+		time.Sleep(3 * time.Second) // the reader is busy elsewhere
+		var got []byte
+		err := r.Follow(t.Context(), func(stdout, _ []byte) error { got = append(got, stdout...); return nil })
+		if err != nil || !bytes.Equal(got, in) {
+			t.Errorf("the reader got %d of %d bytes, %v", len(got), len(in), err)
+		}
+		written.Wait()
+		if w := c.Waited(); w != 3*time.Second {
+			t.Errorf("the program waited for %s", w)
 		}
 	})
-	<-started
-	all.Go(func() {
-		_ = c.Follow(t.Context(), func(stdout, _ []byte) error { quick = append(quick, stdout...); return nil })
-	})
+}
+
+func TestNobodyIsWaitedFor(t *testing.T) {
 	in := numbered(4 * output.LiveBytes)
-	if n, err := c.Stdout().Write(in); n != len(in) || err != nil { // does not wait
-		t.Fatal(n, err)
+	for _, tc := range []struct {
+		name string
+		end  func(*output.Capture, *output.Reader)
+	}{
+		{"when the reader leaves", func(_ *output.Capture, r *output.Reader) { r.Close(); r.Close() }},
+		{"when the program is dead", func(c *output.Capture, _ *output.Reader) { c.Rush() }},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := output.NewCapture()
+				r := c.Attach()
+				var written sync.WaitGroup
+				written.Go(func() { _, _ = c.Stderr().Write(in) })
+				synctest.Wait() // it is full
+				tc.end(c, r)
+				written.Wait()
+			})
+		})
 	}
+}
+
+func TestWhatWasInThePipesOfADeadProgramIsNotLost(t *testing.T) {
+	c := output.NewCapture()
+	r := c.Attach()
+	defer r.Close()
+	in := numbered(output.LiveBytes + 200<<10)
+	_, _ = c.Stdout().Write(in[:output.LiveBytes])
+	c.Rush()
+	_, _ = c.Stdout().Write(in[output.LiveBytes:])
 	c.End()
-	close(blocked)
-	all.Wait()
-	late, _ := collect(t, c)
-	want := "early " + string(in[:output.LiveBytes-len("early ")])
-	for name, got := range map[string][]byte{"slow": slow, "quick": quick, "late": late} {
-		if string(got) != want {
-			t.Errorf("the %s reader got %d bytes", name, len(got))
-		}
+	var got []byte
+	err := r.Follow(t.Context(), func(stdout, _ []byte) error { got = append(got, stdout...); return nil })
+	if err != nil || !bytes.Equal(got, in) || r.Lost() != 0 {
+		t.Errorf("%d of %d bytes, %v", len(got), len(in), err)
+	}
+}
+
+func TestWhoComesLateIsToldWhatHasGoneBy(t *testing.T) {
+	c := output.NewCapture()
+	in := numbered(3 * output.LiveBytes)
+	_, _ = c.Stdout().Write(in)
+	c.End()
+	r := c.Attach()
+	defer r.Close()
+	var got []byte
+	err := r.Follow(t.Context(), func(stdout, _ []byte) error { got = append(got, stdout...); return nil })
+	if err != nil || len(got) < output.LiveBytes || !bytes.Equal(got, in[r.Lost():]) {
+		t.Errorf("%d bytes after %d, %v", len(got), r.Lost(), err)
 	}
 }
 
