@@ -52,6 +52,14 @@ export class Intent {
 const upKeys = new Set(['PageUp', 'ArrowUp', 'Home'])
 const downKeys = new Set(['PageDown', 'ArrowDown', 'End'])
 
+// scrolledInside: a code or a thought in the view takes the wheel for itself.
+function scrolledInside(target: EventTarget | null, view: HTMLElement | null): boolean {
+  for (let e = target instanceof Element ? target : null; e && e !== view; e = e.parentElement) {
+    if (e.scrollTop > 0 && e.scrollHeight > e.clientHeight) return true
+  }
+  return false
+}
+
 /** useFollow keeps the end of a view in sight while the reader wants it. */
 export function useFollow(view: Ref<HTMLElement | null>, content: Ref<HTMLElement | null>): { following: Ref<boolean>; toEnd: (smooth?: boolean) => void } {
   const intent = new Intent()
@@ -74,8 +82,9 @@ export function useFollow(view: Ref<HTMLElement | null>, content: Ref<HTMLElemen
   let touch = 0
   const listeners: [string, (e: Event) => void][] = [
     ['wheel', (e) => {
-      if ((e as WheelEvent).deltaY < 0) intent.up()
-      else intent.down(Date.now())
+      if ((e as WheelEvent).deltaY < 0) {
+        if (!scrolledInside(e.target, view.value)) intent.up()
+      } else intent.down(Date.now())
     }],
     ['touchstart', (e) => void (touch = (e as TouchEvent).touches[0]?.clientY ?? 0)],
     ['touchmove', (e) => {
