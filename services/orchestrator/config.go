@@ -64,7 +64,7 @@ type ModelConfig struct {
 	// Headers are sent with every request.
 	Headers map[string]string `config:"headers"`
 	// Profile says how to read the model's answers: plain, think-tags, hermes,
-	// qwen-coder, glm, deepseek, minimax. Empty: by the address.
+	// qwen-coder, glm, deepseek, minimax, mistral. Empty: by the address.
 	Profile string `config:"profile"`
 }
 

@@ -1,6 +1,7 @@
 package provider
 
 import (
+	"bufio"
 	"context"
 	"io"
 	"net/http"
@@ -78,6 +79,27 @@ func BenchmarkStreamPlain(b *testing.B) {
 			b.Fatalf("%d bytes", n)
 		}
 		s.Close()
+	}
+	perChunk(b)
+}
+
+// BenchmarkStreamRaw is the same answer through a reader of lines that reads
+// nothing in them: what any client must pay.
+func BenchmarkStreamRaw(b *testing.B) {
+	send := streamOf(benchChunks)
+	b.ReportAllocs()
+	for b.Loop() {
+		resp, err := send(nil)
+		if err != nil {
+			b.Fatal(err)
+		}
+		n := 0
+		for lines := bufio.NewScanner(resp.Body); lines.Scan(); {
+			n += len(lines.Bytes())
+		}
+		if n == 0 {
+			b.Fatal("nothing was read")
+		}
 	}
 	perChunk(b)
 }

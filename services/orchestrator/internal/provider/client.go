@@ -89,6 +89,9 @@ func (c *Client) Close() {
 func (c *Client) Stream(ctx context.Context, req Request, yield func(Delta) error) (Response, error) {
 	asked := req
 	req, names := rename(req)
+	if c.cfg.Profile.ShortIDs {
+		req = shortIDs(req)
+	}
 	x := &exchange{client: c, req: req}
 	cfg := openai.DefaultConfig(c.cfg.APIKey.Reveal())
 	cfg.BaseURL = strings.TrimSuffix(c.explain.url, completionsPath)

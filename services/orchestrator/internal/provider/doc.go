@@ -10,8 +10,13 @@
 // watches the clocks, turns every failure into an *Error that says what to
 // check, and reads the event stream by the standard. go-openai is handed
 // canonical frames only: one JSON object a line, no comments, no blank lines.
-// chunk reads one frame whatever dialect it is written in; the assembler turns
-// chunks into deltas and the response, and is a pure state machine.
+// chunk reads one frame whatever dialect it is written in, and chunkReader the
+// common ones without it; the assembler turns chunks into deltas and the
+// response, and is a pure state machine. Where the bytes alone have more than one
+// right reading, a Profile of the endpoint decides: prose then finds thoughts and
+// tool calls in the text. Tools go out under names that every provider takes
+// (nameMap). What a model wrote as arguments is kept as it is; package arguments
+// reads it when the call is decided about.
 //
 // A Client makes one attempt. Whether a failed call is repeated is the
 // caller's decision; Error.Retryable and Error.RetryAfter help with it. The

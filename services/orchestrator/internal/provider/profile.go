@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// Profile says what is particular about the answers of an endpoint, where the
-// bytes alone have more than one right reading. The zero value reads nothing into
-// an answer: text stays text.
+// Profile says what is particular about an endpoint: about its answers where the
+// bytes alone have more than one right reading, and about what it takes. The zero
+// value reads nothing into an answer: text stays text.
 type Profile struct {
 	// ThinkTags reads <think>...</think> at the start of the text as reasoning.
 	ThinkTags bool
@@ -21,6 +21,10 @@ type Profile struct {
 	// it only a tool that the request offered is called: everything else that
 	// looks like a call is somebody's text about calls.
 	AnyTool bool
+	// ShortIDs says that the endpoint takes only ids of nine letters and digits
+	// for calls (Mistral): those of other providers in the history are given
+	// such a form.
+	ShortIDs bool
 }
 
 // Grammar is a way to write tool calls into a text.
@@ -44,6 +48,7 @@ var profiles = map[string]Profile{
 	"qwen-coder": {TextCalls: QwenCoder},
 	"think-tags": {ThinkTags: true},
 	"minimax":    {ThinkTags: true},
+	"mistral":    {ShortIDs: true},
 }
 
 // profileHosts are the endpoints whose profile is known, by the end of their host
@@ -52,6 +57,7 @@ var profileHosts = []struct{ suffix, profile string }{
 	{"api.deepseek.com", "deepseek"},
 	{"open.bigmodel.cn", "glm"},
 	{"api.z.ai", "glm"},
+	{"api.mistral.ai", "mistral"},
 	{"api.minimax.io", "minimax"},
 	{"api.minimaxi.com", "minimax"},
 }

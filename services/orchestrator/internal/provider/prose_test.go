@@ -172,6 +172,7 @@ func TestAProfileIsChosenByNameOrByEndpoint(t *testing.T) {
 		{"", "https://notapi.deepseek.com.evil.example/v1", Profile{}},
 		{"", "http://127.0.0.1:8000", Profile{}},
 		{"", "::", Profile{}},
+		{"", "https://api.mistral.ai/v1", Profile{ShortIDs: true}},
 		{"plain", "https://api.deepseek.com/v1", Profile{}},
 		{"hermes", "http://127.0.0.1:8000", Profile{ThinkTags: true, TextCalls: Hermes}},
 	}

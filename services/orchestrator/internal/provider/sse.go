@@ -81,8 +81,8 @@ func (e *eventReader) field(line []byte) error {
 	case "event":
 		e.name = string(value)
 	case "", "id", "retry": // comments and what is of no use here
-	default:
-		e.strange = true
+	default: // a cut "data" is no sign of another format
+		e.strange = e.strange || !bytes.HasPrefix([]byte("data"), line)
 	}
 	return nil
 }
