@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"strconv"
 	"syscall"
+	"time"
 
 	"google.golang.org/grpc/codes"
 
@@ -90,6 +91,18 @@ func quotaExceeded(q Quota) error {
 		"the workspace would have more than %s or %d files: delete some first", sizeText(q.Bytes), q.Files).
 		WithMeta("quota_bytes", strconv.FormatInt(q.Bytes, 10)).
 		WithMeta("quota_files", strconv.Itoa(q.Files))
+}
+
+// contendedRetry is when a file may be sent again that others left no room for.
+const contendedRetry = time.Second
+
+// quotaContended is for a file that would fit if it were alone.
+func quotaContended(q Quota) error {
+	return rpcerr.New(codes.ResourceExhausted, ReasonQuotaExceeded,
+		"the other files that are being written into the workspace leave no room for this one in its %s: try again when they are done", sizeText(q.Bytes)).
+		WithMeta("quota_bytes", strconv.FormatInt(q.Bytes, 10)).
+		WithMeta("quota_files", strconv.Itoa(q.Files)).
+		WithRetry(contendedRetry)
 }
 
 // sizeText is a number of bytes for people.

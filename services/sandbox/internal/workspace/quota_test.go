@@ -114,3 +114,41 @@ func TestAFileOfTwoGiBEndsAtTheQuota(t *testing.T) {
 	}
 	mustBe(t, err, codes.ResourceExhausted, ReasonQuotaExceeded)
 }
+
+func TestOfFilesWrittenAtTheSameTimeThoseAreKeptThatFit(t *testing.T) {
+	s := newStore(t, Quota{Bytes: 256 << 10, Files: 100})
+	var writers []*Writer
+	for i := range 6 {
+		w, err := s.Create(t.Context(), Target{User: ann, Workspace: ws, Path: string(rune('a' + i))})
+		must(t, err)
+		writers = append(writers, w)
+	}
+	lost := make([]error, len(writers))
+	for range 10 { // side by side, 10 KiB of each at a time
+		for i, w := range writers {
+			if lost[i] == nil {
+				_, lost[i] = w.Write([]byte(kib(10)))
+			}
+		}
+	}
+	for i, w := range writers {
+		if i < 2 {
+			must(t, lost[i])
+			_, err := w.Commit(t.Context())
+			must(t, err)
+			continue
+		}
+		mustBe(t, lost[i], codes.ResourceExhausted, ReasonQuotaExceeded)
+		if _, told := rpcerr.RetryDelay(lost[i]); !told || !strings.Contains(lost[i].Error(), "try again") {
+			t.Errorf("writer %d is not told to try again: %v", i, lost[i])
+		}
+		w.Abort()
+	}
+	equal(t, names(s.all(t, ws, "", 10)), []string{"a", "b"})
+	s.mustWrite(t, ws, "c", kib(56)) // nothing of those that lost is counted
+	_, err := s.write(ann, ws, "d", "x")
+	mustBe(t, err, codes.ResourceExhausted, ReasonQuotaExceeded)
+	if _, told := rpcerr.RetryDelay(err); told {
+		t.Errorf("a workspace that is full does not empty itself: %v", err)
+	}
+}

@@ -134,20 +134,22 @@ func TestAnUploadThatBreaksOffLeavesNothing(t *testing.T) {
 	must(t, err)
 	must(t, stream.Send(target("a")))
 	must(t, stream.Send(data("half")))
+	staged := filepath.Join(s.root.Name(), staging)
+	must(t, waitFor(staged, func(files int) bool { return files > 0 }))
 	cancel()
 	if _, err := stream.CloseAndRecv(); status.Code(err) != codes.Canceled {
 		t.Errorf("error %v", err)
 	}
 	_, err = s.read(ann, ws, "a")
 	mustBe(t, err, codes.NotFound, "NOT_FOUND")
-	must(t, ignoreGone(waitEmpty(filepath.Join(s.root.Name(), staging)))) // the server's end comes after the caller's
+	must(t, waitFor(staged, func(files int) bool { return files == 0 })) // the server's end comes after the caller's
 }
 
-// waitEmpty returns when a folder is empty.
-func waitEmpty(dir string) error {
+// waitFor returns when a folder has a number of files that is enough.
+func waitFor(dir string, enough func(files int) bool) error {
 	for {
 		left, err := os.ReadDir(dir)
-		if err != nil || len(left) == 0 {
+		if err != nil || enough(len(left)) {
 			return err
 		}
 	}

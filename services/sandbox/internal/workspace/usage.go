@@ -47,7 +47,34 @@ type account struct {
 	used     Usage
 	measured time.Time // zero: used is not known
 	programs int       // that may change the workspace just now
-	pending  int64     // bytes of files that are not in their place yet
+	writers  []*Writer // of files that are not in their place yet, in the order in which they began
+}
+
+// before is what the writers have written that began before w.
+func (a *account) before(w *Writer) int64 {
+	var n int64
+	for _, other := range a.writers {
+		if other == w {
+			break
+		}
+		n += other.size
+	}
+	return n
+}
+
+// room refuses n bytes and a number of files more of a writer. Who began first
+// has the room, so that of files that are written at the same time as many are
+// kept as fit. The caller holds a.mu.
+func (a *account) room(w *Writer, n int64, files int) error {
+	q := w.store.quota
+	own := w.size - w.credit + n
+	switch {
+	case a.used.over(q, own, files):
+		return quotaExceeded(q)
+	case a.used.over(q, own+a.before(w), files):
+		return quotaContended(q)
+	}
+	return nil
 }
 
 // hold finds the account of a workspace; release lets go of it.

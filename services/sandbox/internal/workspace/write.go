@@ -9,6 +9,7 @@ import (
 	"hash"
 	"io/fs"
 	"os"
+	"slices"
 	"syscall"
 	"time"
 
@@ -88,13 +89,14 @@ func (w *Writer) begin(ctx context.Context) error {
 	if !there {
 		files = 1
 	}
-	if w.account.used.over(w.store.quota, w.account.pending-w.credit, files) {
-		return quotaExceeded(w.store.quota)
+	if err := w.account.room(w, 0, files); err != nil {
+		return err
 	}
 	w.file, err = w.store.root.OpenFile(staging+"/"+w.name, os.O_RDWR|os.O_CREATE|os.O_EXCL, fileMode)
 	if err != nil {
 		return fmt.Errorf("begin a file of workspace %s: %w", w.key.id, failed("write", w.at, err))
 	}
+	w.account.writers = append(w.account.writers, w)
 	return nil
 }
 
@@ -148,10 +150,9 @@ func (w *Writer) Write(p []byte) (int, error) {
 func (w *Writer) take(n int64) error {
 	w.account.mu.Lock()
 	defer w.account.mu.Unlock()
-	if w.account.used.over(w.store.quota, w.account.pending-w.credit+n, 0) {
-		return quotaExceeded(w.store.quota)
+	if err := w.account.room(w, n, 0); err != nil {
+		return err
 	}
-	w.account.pending += n
 	w.size += n
 	return nil
 }
@@ -170,7 +171,7 @@ func (w *Writer) Abort() {
 func (w *Writer) end() {
 	w.file = nil
 	w.account.mu.Lock()
-	w.account.pending -= w.size
+	w.account.writers = slices.DeleteFunc(w.account.writers, func(other *Writer) bool { return other == w })
 	w.account.mu.Unlock()
 	w.store.release(w.key, w.account)
 }
