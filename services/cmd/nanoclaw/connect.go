@@ -52,7 +52,7 @@ func (p *peerFlags) addPeer(cmd *cobra.Command, more ...settingFlag) {
 	f := cmd.Flags()
 	f.StringVar(&p.server, "server", "", "gRPC address of a running server (or NANOCLAW_SERVER); without it what is needed runs in this process")
 	f.StringVar(&p.token, "token", "", "API token for --server (better: NANOCLAW_TOKEN, which no process list shows)")
-	f.DurationVar(&p.timeout, "timeout", 0, "give up after this time, such as 30s (default: no limit)")
+	f.Var((*span)(&p.timeout), "timeout", "give up after this time, such as 30s (default: no limit)")
 	f.BoolVarP(&p.verbose, "verbose", "v", false, "show the log of what runs in this process")
 }
 

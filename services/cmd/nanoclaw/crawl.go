@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/signal"
 	"slices"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -44,6 +43,10 @@ Ctrl+C cancels what is not fetched yet and writes what is there, a second one
 leaves at once. Exit code 0 when every page came, 5 when some did, 1 when none
 did.
 
+The file of --out is there whole or not at all, one that is there is replaced
+when at least one page came, and keeps its rights; what is no file, such as a
+pipe or /dev/stdout, is written to as pages come.
+
 In CSV, a cell that a spreadsheet would take for a formula gets an ' before it.`,
 		Example: `  nanoclaw crawl https://go.dev/doc/ https://go.dev/blog/ --out pages.md
   nanoclaw crawl --file addresses.txt --format jsonl | jq -r .url
@@ -77,43 +80,51 @@ In CSV, a cell that a spreadsheet would take for a formula gets an ' before it.`
 // addOutput gives a command the flags of the results' form and place.
 func (o *outFlags) addOutput(cmd *cobra.Command) {
 	cmd.Flags().Var(&o.format, "format", "form of the results (default md, or by the name of --out)")
-	cmd.Flags().StringVar(&o.file, "out", "", "file of the results, there whole or not at all (default stdout)")
+	cmd.Flags().StringVar(&o.file, "out", "", "file of the results, or a pipe or device (default stdout)")
 }
 
 // crawl makes the tasks and follows them.
 func (c *cli) crawl(cmd *cobra.Command, f *crawlFlags, addresses []string) (err error) {
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
-	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	defer signal.Stop(signals)
-
 	began := time.Now()
-	out, err := c.openOutput(f.file)
+	// Before signals are caught: the opening of a pipe waits for its reader.
+	to, err := c.findPlace(f.file)
 	if err != nil {
 		return err
 	}
-	defer out.discard()
-	to, err := c.connectUntil(ctx, cmd, &f.peerFlags, signals, asOwner)
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, endSignals()...)
+	defer signal.Stop(signals)
+	out, err := to.open()
 	if err != nil {
 		return err
 	}
 	defer func() {
-		if closing := to.close(); err == nil {
+		if out.discard() {
+			c.note("%s is left as it was", out.path)
+		}
+	}()
+	server, err := c.connectUntil(ctx, cmd, &f.peerFlags, signals, asOwner)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if closing := server.close(); err == nil {
 			err = closing
 		}
 	}()
 	job := &crawlJob{
-		cli: c, flags: f, tasks: taskmanagerv1.NewCrawlTaskServiceClient(to), out: newResultWriter(out, f.chosenFormat),
+		cli: c, flags: f, tasks: taskmanagerv1.NewCrawlTaskServiceClient(server), out: newResultWriter(out, f.chosenFormat),
 		batches: slices.Collect(slices.Chunk(addresses, taskAddresses)), view: c.newCrawlView(len(addresses), f.asJSON),
 	}
 	if n := len(job.batches); n > 1 {
 		c.note("%d addresses are %d tasks of at most %d", len(addresses), n, taskAddresses)
 	}
 	if f.detach {
-		return to.explain(job.detach(ctx, to.unreachable == ""))
+		return server.explain(job.detach(ctx, server.unreachable == ""))
 	}
-	err = to.explain(job.run(ctx, signals))
+	err = server.explain(job.run(ctx, signals))
 	if err != nil && !errors.Is(err, errCrawlStopped) {
 		return err
 	}
@@ -174,12 +185,15 @@ func (j *crawlJob) finish(out *output, took time.Duration, stopped error) error 
 			return err
 		}
 	} else {
-		if err := out.keep(); err != nil {
-			return err
-		}
 		words := fmt.Sprintf("%s in %s", j.totals.words(), took.Round(time.Millisecond))
-		if out.path != "" {
-			words += ", written to " + out.path
+		// A file with pages is not given up for one without any.
+		if !out.replaces || j.totals.Succeeded > 0 {
+			if err := out.keep(); err != nil {
+				return err
+			}
+			if out.path != "" {
+				words += ", written to " + out.path
+			}
 		}
 		j.note("%s", words)
 	}

@@ -4,7 +4,6 @@ import (
 	"encoding/csv"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -171,56 +170,4 @@ func reasonWords(e *taskmanagerv1.CrawlError) string {
 		words += " (" + e.GetReason() + ")"
 	}
 	return words
-}
-
-// output is where results go: stdout, or a file that is there whole or not at
-// all.
-type output struct {
-	io.Writer
-	file *os.File // nil: stdout
-	path string
-}
-
-// openOutput opens the place of results; an empty path or - is stdout.
-func (c *cli) openOutput(path string) (*output, error) {
-	if path == "" || path == "-" {
-		return &output{Writer: c.result()}, nil
-	}
-	file, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
-	if err != nil {
-		return nil, fmt.Errorf("write %s: %w", path, pathReason(err))
-	}
-	return &output{Writer: file, file: file, path: path}, nil
-}
-
-// keep puts the file in its place.
-func (o *output) keep() error {
-	if o.file == nil {
-		return nil
-	}
-	const readable = 0o644
-	err := o.file.Chmod(readable)
-	if syncing := o.file.Sync(); err == nil {
-		err = syncing
-	}
-	if closing := o.file.Close(); err == nil {
-		err = closing
-	}
-	if err == nil {
-		err = os.Rename(o.file.Name(), o.path)
-	}
-	if err != nil {
-		return fmt.Errorf("write %s: %w", o.path, pathReason(err))
-	}
-	o.file = nil
-	return nil
-}
-
-// discard removes what was not kept.
-func (o *output) discard() {
-	if o.file == nil {
-		return
-	}
-	_ = o.file.Close() // it is removed
-	_ = os.Remove(o.file.Name())
 }

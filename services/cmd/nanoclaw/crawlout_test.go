@@ -4,9 +4,6 @@ import (
 	"bytes"
 	"encoding/csv"
 	"encoding/json"
-	"errors"
-	"os"
-	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
@@ -93,39 +90,6 @@ func TestTheNameOfAFileTellsItsForm(t *testing.T) {
 		if got := o.chosen(tc.said != ""); got != tc.want {
 			t.Errorf("%q, said %q: %s, want %s", tc.file, tc.said, got, tc.want)
 		}
-	}
-}
-
-func TestAFileIsThereWholeOrNotAtAll(t *testing.T) {
-	dir := t.TempDir()
-	path := filepath.Join(dir, "pages.md")
-	c := &cli{}
-	for _, keep := range []bool{false, true} {
-		out, err := c.openOutput(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := out.Write([]byte("text")); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
-			t.Errorf("there is a file before its end: %v", err)
-		}
-		if keep {
-			if err := out.keep(); err != nil {
-				t.Fatal(err)
-			}
-		}
-		out.discard()
-	}
-	if text, err := os.ReadFile(path); err != nil || string(text) != "text" {
-		t.Errorf("%q, %v", text, err)
-	}
-	if left, err := os.ReadDir(dir); err != nil || len(left) != 1 {
-		t.Errorf("left behind: %v, %v", left, err)
-	}
-	if _, err := c.openOutput(filepath.Join(dir, "nowhere", "pages.md")); err == nil || !strings.HasPrefix(err.Error(), "write "+dir) {
-		t.Errorf("a folder that is not there: %v", err)
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -53,7 +52,7 @@ the other tools are shown, with what is missing and how to install it.`,
 // demo starts everything, asks the question and says how it went.
 func (c *cli) demo(f demoFlags) (err error) {
 	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	signal.Notify(signals, endSignals()...)
 	defer signal.Stop(signals)
 	ctx, stop := context.WithTimeout(context.Background(), demoTime)
 	defer stop()

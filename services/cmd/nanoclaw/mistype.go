@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -65,6 +66,33 @@ func (c *choice) Set(word string) error {
 		return wordedError(fmt.Sprintf("%q is none of %s%s", word, strings.Join(c.allowed, ", "), didYouMean("", word, c.allowed, "")))
 	}
 	c.value = word
+	return nil
+}
+
+// span is a flag that takes a length of time, which is never less than none.
+type span time.Duration
+
+// String is empty for no time, so that the help shows no default.
+func (s *span) String() string {
+	if *s == 0 {
+		return ""
+	}
+	return time.Duration(*s).String()
+}
+
+// Type is shown in the help.
+func (*span) Type() string { return "duration" }
+
+// Set refuses what is no length of time.
+func (s *span) Set(word string) error {
+	d, err := time.ParseDuration(word)
+	switch {
+	case err != nil:
+		return err
+	case d < 0:
+		return wordedError(fmt.Sprintf("%s is less than no time; give a duration such as 30s or 2m", word))
+	}
+	*s = span(d)
 	return nil
 }
 

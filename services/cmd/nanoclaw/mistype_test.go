@@ -25,6 +25,8 @@ func TestMistypes(t *testing.T) {
 		{"a flag without its value", []string{"search", "hello", "--max-results"}, `--max-results needs a value: a whole number`},
 		{"a word for a number", []string{"search", "hello", "--max-results", "many"}, `--max-results: "many" is not a whole number`},
 		{"a word for a duration", []string{"search", "hello", "--timeout", "soon"}, `--timeout: "soon" is not a duration such as 30s or 2m`},
+		{"less than no time", []string{"crawl", "http://example.com", "--timeout", "-5s"}, `--timeout: -5s is less than no time; give a duration such as 30s or 2m`},
+		{"a program with less than no time", []string{"run", "-c", "1", "--timeout", "-1s"}, `--timeout: -1s is less than no time; give a duration such as 30s or 2m`},
 		{"none of the words", []string{"fetch", "http://example.com", "--type", "link"}, `--type: "link" is none of text, links, images, structured, did you mean links?`},
 		{"nothing to search", []string{"search"}, `something is missing: nanoclaw search QUERY [flags]`},
 		{"two words without quotes", []string{"search", "two", "words"}, `"words" is too much: nanoclaw search QUERY [flags] (put quotes around text with spaces)`},

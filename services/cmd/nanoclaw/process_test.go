@@ -122,12 +122,17 @@ func stopServer(ts *testscript.TestScript, _ bool, _ []string) {
 
 // interrupt is "interrupt PATTERN CODE ARGS": Ctrl+C when a line matches, and
 // the exit code that follows.
-func interrupt(ts *testscript.TestScript, _ bool, args []string) {
+func interrupt(ts *testscript.TestScript, _ bool, args []string) { end(ts, syscall.SIGINT, args) }
+
+// hangup is interrupt by the end of the terminal.
+func hangup(ts *testscript.TestScript, _ bool, args []string) { end(ts, syscall.SIGHUP, args) }
+
+func end(ts *testscript.TestScript, by syscall.Signal, args []string) {
 	want, err := strconv.Atoi(args[1])
 	ts.Check(err)
 	p := start(ts, args[2:]...)
 	p.await(ts, args[0])
-	ts.Check(p.cmd.Process.Signal(syscall.SIGINT))
+	ts.Check(p.cmd.Process.Signal(by))
 	if code := p.ended(ts); code != want {
 		ts.Fatalf("exit code %d, want %d", code, want)
 	}

@@ -33,6 +33,9 @@ type runFlags struct {
 	language    choice
 	code, stdin string
 	asJSON      bool
+
+	asked   time.Duration // for the program; 0: as much as it may have
+	saidCut bool          // that it does not get that much
 }
 
 func (c *cli) runCommand() *cobra.Command {
@@ -69,12 +72,13 @@ Ctrl+C kills the program.`,
 			if err := f.limit(req); err != nil {
 				return err
 			}
+			c.sayCut(cmd, &f)
 			return c.execution(cmd, &f, req)
 		},
 	}
 	f.addPeer(cmd)
 	fs := cmd.Flags()
-	fs.Lookup("timeout").Usage = "time that the program may take, such as 5s (default and most as configured, 30s)"
+	fs.Lookup("timeout").Usage = "time that the program may take, such as 5s (default and most: sandbox.limits.wall, 30s unless configured)"
 	fs.VarP(&f.language, "language", "l", "language of the program")
 	fs.StringVarP(&f.code, "code", "c", "", "the program itself")
 	fs.StringVar(&f.stdin, "stdin", "", "file that the program reads as its standard input (- passes stdin on)")
@@ -133,14 +137,27 @@ func (c *cli) readWhole(path, what string) ([]byte, error) {
 // limit makes --timeout the time of the program, which the sandbox keeps. A wait
 // for its turn is no part of it.
 func (f *runFlags) limit(req *sandboxv1.ExecuteRequest) error {
-	if f.timeout < 0 || f.timeout.Milliseconds() > math.MaxInt32 {
+	if f.timeout.Milliseconds() > math.MaxInt32 {
 		return usagef("--timeout: %s is no time that a program can be given", f.timeout)
 	}
 	if f.timeout > 0 {
 		req.TimeoutMs = int32(max(f.timeout.Milliseconds(), 1))
 	}
-	f.timeout = 0
+	f.asked, f.timeout = f.timeout, 0
 	return nil
+}
+
+// sayCut says when the configuration here allows less time than was asked for. A
+// server that was named has a configuration of its own.
+func (c *cli) sayCut(cmd *cobra.Command, f *runFlags) {
+	if f.asked == 0 || f.server != "" || c.getenv("NANOCLAW_SERVER") != "" {
+		return
+	}
+	cfg, _, err := c.read(cmd, &f.settings, nil)
+	if err == nil && cfg.Services.Sandbox == "" && f.asked > cfg.Sandbox.Limits.Wall { // a wrong one is told when it is used
+		c.note("--timeout %s is cut to %s: sandbox.limits.wall allows no more", f.asked, cfg.Sandbox.Limits.Wall)
+		f.saidCut = true
+	}
 }
 
 // execution runs the program and passes on what it writes.
@@ -164,7 +181,7 @@ func (c *cli) execution(cmd *cobra.Command, f *runFlags, req *sandboxv1.ExecuteR
 				}
 			}
 			if result := message.GetResult(); result != nil {
-				return c.executed(result, f.asJSON)
+				return c.executed(result, f)
 			}
 		}
 	})
@@ -184,8 +201,8 @@ func (c *cli) pass(message *sandboxv1.ExecuteResponse) error {
 }
 
 // executed says how the program ended and gives its exit code.
-func (c *cli) executed(r *sandboxv1.ExecutionResult, asJSON bool) error {
-	if asJSON {
+func (c *cli) executed(r *sandboxv1.ExecutionResult, f *runFlags) error {
+	if f.asJSON {
 		if err := c.printJSON(r); err != nil {
 			return err
 		}
@@ -196,6 +213,9 @@ func (c *cli) executed(r *sandboxv1.ExecutionResult, asJSON bool) error {
 		default:
 			c.note("%s after %s: %s", r.GetStatus(), time.Duration(r.GetDurationMs())*time.Millisecond, r.GetMessage())
 		}
+	}
+	if took := time.Duration(r.GetDurationMs()) * time.Millisecond; r.GetStatus() == "timeout_wall" && took < f.asked && !f.saidCut {
+		c.note("--timeout %s was cut: sandbox.limits.wall of the server allows no more", f.asked)
 	}
 	switch r.GetStatus() {
 	case "ok":

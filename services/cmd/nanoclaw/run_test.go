@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"strings"
 	"testing"
+	"time"
 
 	"google.golang.org/grpc/codes"
 
@@ -31,7 +32,7 @@ func TestExitCodesOfAProgram(t *testing.T) {
 		t.Run(tc.status, func(t *testing.T) {
 			var stderr bytes.Buffer
 			c := &cli{stderr: &stderr}
-			err := c.executed(&sandboxv1.ExecutionResult{Status: tc.status, ExitCode: tc.exit, DurationMs: 1500, Message: "why"}, false)
+			err := c.executed(&sandboxv1.ExecutionResult{Status: tc.status, ExitCode: tc.exit, DurationMs: 1500, Message: "why"}, &runFlags{})
 			if got := exitCode(err); got != tc.want {
 				t.Errorf("exit code %d, want %d", got, tc.want)
 			}
@@ -39,6 +40,28 @@ func TestExitCodesOfAProgram(t *testing.T) {
 				t.Errorf("%q", got)
 			}
 		})
+	}
+}
+
+func TestATimeoutThatWasCutIsTold(t *testing.T) {
+	late := &sandboxv1.ExecutionResult{Status: "timeout_wall", ExitCode: 137, DurationMs: 30_000, Message: "why"}
+	for _, tc := range []struct {
+		name  string
+		flags runFlags
+		told  bool
+	}{
+		{"more than the server allows", runFlags{asked: time.Hour}, true},
+		{"as much as was asked for", runFlags{asked: 30 * time.Second}, false},
+		{"nothing asked for", runFlags{}, false},
+		{"told before", runFlags{asked: time.Hour, saidCut: true}, false},
+	} {
+		var stderr bytes.Buffer
+		if err := (&cli{stderr: &stderr}).executed(late, &tc.flags); exitCode(err) != exitTimeout {
+			t.Errorf("%s: %v", tc.name, err)
+		}
+		if told := strings.Contains(stderr.String(), "--timeout 1h0m0s was cut"); told != tc.told {
+			t.Errorf("%s: %q", tc.name, stderr.String())
+		}
 	}
 }
 

@@ -33,6 +33,7 @@ func TestScripts(t *testing.T) {
 			"server":      startServer,
 			"stop-server": stopServer,
 			"interrupt":   interrupt,
+			"hangup":      hangup,
 			"flaky-proxy": flakyProxy,
 			"keep":        keep,
 			"addresses":   writeAddresses,

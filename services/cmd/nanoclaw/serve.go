@@ -54,7 +54,7 @@ func (c *cli) serve(cfg suite.Config, targets []string, noToken bool) error {
 		return err
 	}
 	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	signal.Notify(signals, endSignals()...)
 	defer signal.Stop(signals)
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -127,10 +127,20 @@ func (c *cli) logger(cfg suite.LogConfig) (*slog.Logger, error) {
 	return telemetry.NewLogger(c.stderr, level, cfg.Format)
 }
 
-// interruptible is a context that Ctrl+C and SIGTERM end; a second one ends the
-// process in the usual way.
+// endSignals are those that ask a process to end: Ctrl+C, SIGTERM, and the end of
+// the terminal, unless nohup had that ignored.
+func endSignals() []os.Signal {
+	all := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) {
+		all = append(all, syscall.SIGHUP)
+	}
+	return all
+}
+
+// interruptible is a context that the first of endSignals ends; a second one ends
+// the process in the usual way.
 func (c *cli) interruptible() (context.Context, context.CancelFunc) {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(context.Background(), endSignals()...)
 	context.AfterFunc(ctx, stop)
 	return ctx, stop
 }

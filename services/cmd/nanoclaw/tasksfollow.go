@@ -22,7 +22,11 @@ func (c *cli) tasksResults() *cobra.Command {
 					return err
 				}
 			}
-			out, err := c.openOutput(o.file)
+			to, err := c.findPlace(o.file)
+			if err != nil {
+				return err
+			}
+			out, err := to.open()
 			if err != nil {
 				return err
 			}
