@@ -17,7 +17,7 @@ cd "$root"
 # The oldest Go that go.work accepts, and the oldest Node.js that runs the
 # generators.
 min_go=$(awk '$1 == "go" { print $2 }' go.work)
-min_node=18
+min_node=20
 
 started=$(date +%s)
 say() { printf 'setup: [%3ss] %s\n' "$(($(date +%s) - started))" "$*" >&2; }

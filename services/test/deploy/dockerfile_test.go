@@ -218,7 +218,11 @@ func writable(t *testing.T) []string {
 // Dockerfile.dockerignore.
 func sent(t *testing.T, path string) bool {
 	top, _, _ := strings.Cut(path, "/")
-	return slices.Contains(strings.Split(read(t, "deploy/Dockerfile.dockerignore"), "\n"), "!"+top)
+	lines := strings.Split(read(t, "deploy/Dockerfile.dockerignore"), "\n")
+	left := slices.ContainsFunc(lines, func(line string) bool { // what it says of folders below
+		return line != "" && (path == line || strings.HasPrefix(path, line+"/"))
+	})
+	return slices.Contains(lines, "!"+top) && !left
 }
 
 func TestTheImagesBuildWithTheModulesOfTheWorkspace(t *testing.T) {
