@@ -9,7 +9,7 @@ export default defineConfig({
   },
   test: {
     environment: 'node',
-    include: ['e2e/**/*.e2e.ts'],
+    include: [process.env.E2E_FIGURES ? 'e2e/**/*.figures.ts' : 'e2e/**/*.e2e.ts'],
     globalSetup: 'e2e/browser.ts',
     // One server, one browser, two cores.
     fileParallelism: false,
