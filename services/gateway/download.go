@@ -25,7 +25,7 @@ var shownTypes = map[string]string{
 // download answers the bytes of a file. What breaks on the way cuts the
 // connection, so that nobody takes a part for the whole.
 func (g *Gateway) download(w http.ResponseWriter, r *http.Request) {
-	workspace, ok := workspaceOf(w, r, downloadPattern)
+	workspace, ok := g.workspaceOf(w, r, downloadPattern)
 	if !ok {
 		return
 	}

@@ -122,6 +122,7 @@ func TestDownloadsThatAreRefused(t *testing.T) {
 		{"two paths", "GET", contentPath("a", "&path=b"), 400, "INVALID_ARGUMENT", "path"},
 		{"a path that is no text", "GET", "/api/workspaces/c1/files/content?path=%ff", 400, "INVALID_ARGUMENT", "path"},
 		{"a workspace that is no text", "GET", "/api/workspaces/%ff/files/content?path=a", 400, "INVALID_ARGUMENT", "workspace_id"},
+		{"an unknown parameter", "GET", contentPath("a", "&inlin=true"), 400, "INVALID_ARGUMENT", "inlin"},
 		{"a word for yes or no", "GET", contentPath("a", "&inline=maybe"), 400, "INVALID_ARGUMENT", "inline"},
 		{"to write", "POST", contentPath("a", ""), 405, "METHOD_NOT_ALLOWED", ""},
 		{"to write another way", "PUT", uploadPath, 405, "METHOD_NOT_ALLOWED", ""},

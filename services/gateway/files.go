@@ -21,7 +21,7 @@ const (
 func fileRoutes() []route {
 	return []route{
 		{method: http.MethodPost, pattern: uploadPattern, hasBody: true},
-		{method: http.MethodGet, pattern: downloadPattern},
+		{method: http.MethodGet, pattern: downloadPattern, parameters: []string{"path", "inline"}},
 	}
 }
 
@@ -47,11 +47,15 @@ func (g *Gateway) serveFiles(w http.ResponseWriter, r *http.Request) bool {
 
 // workspaceOf is the id in the path of a route of files. It answers false, and
 // has answered the request, when the address cannot be sent on.
-func workspaceOf(w http.ResponseWriter, r *http.Request, pattern string) (string, bool) {
+func (g *Gateway) workspaceOf(w http.ResponseWriter, r *http.Request, pattern string) (string, bool) {
 	nameSpan(r, pattern)
 	id := strings.Split(r.URL.Path, "/")[3]
 	if name, ok := notUTF8(r, map[string]string{"workspace_id": id}); !ok {
 		envelope.FromError(rpcerr.InvalidArgument(name, "must be UTF-8")).Write(w, r)
+		return "", false
+	}
+	if name, ok := g.unknownParameter(r, pattern); ok {
+		envelope.FromError(rpcerr.InvalidArgument(name, noParameter)).Write(w, r)
 		return "", false
 	}
 	return id, true

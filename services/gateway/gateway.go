@@ -38,13 +38,13 @@ type Gateway struct {
 	workspaces sandboxv1.WorkspaceServiceClient
 	maxUpload  int64
 
-	routes   []route
-	streamed map[string]bool // "METHOD pattern" of routes that answer events
-	mux      *runtime.ServeMux
-	app      *webui.App
-	document *openapi.Document
-	docs     []byte
-	handler  http.Handler
+	routes    []route
+	byPattern map[string]route // by "METHOD pattern"
+	mux       *runtime.ServeMux
+	app       *webui.App
+	document  *openapi.Document
+	docs      []byte
+	handler   http.Handler
 }
 
 // New makes a gateway. ctx is only used while it is made.
@@ -122,9 +122,9 @@ func (g *Gateway) buildRoutes(ctx context.Context, deps Deps) error {
 		return err
 	}
 	g.routes = append(g.routes, fileRoutes()...)
-	g.streamed = make(map[string]bool)
+	g.byPattern = make(map[string]route)
 	for _, r := range g.routes {
-		g.streamed[r.method+" "+r.pattern] = r.streams
+		g.byPattern[r.method+" "+r.pattern] = r
 	}
 	g.mux = g.newMux()
 	o, s, f := deps.orchestrator(), deps.search(), deps.fetcher()

@@ -55,10 +55,14 @@ func (g *Gateway) perRoute(next runtime.HandlerFunc) runtime.HandlerFunc {
 			envelope.FromError(rpcerr.InvalidArgument(name, "must be UTF-8")).Write(w, r)
 			return
 		}
+		if name, ok := g.unknownParameter(r, pattern); ok {
+			envelope.FromError(rpcerr.InvalidArgument(name, noParameter)).Write(w, r)
+			return
+		}
 		if b := body.Of(r); b != nil {
 			b.Lenient, b.Path = isBare(pattern), params
 		}
-		if !g.streamed[r.Method+" "+pattern] {
+		if !g.byPattern[r.Method+" "+pattern].streams {
 			r.Header.Del("Accept") // the runtime takes it for the name of a marshaler
 			next(w, r, params)
 			return

@@ -1,7 +1,10 @@
 package gateway
 
 import (
+	"maps"
+	"net/http"
 	"regexp"
+	"slices"
 
 	"google.golang.org/grpc/codes"
 
@@ -20,6 +23,25 @@ var (
 var parameterWords = map[string]string{
 	"ParseInt": "must be a whole number", "ParseUint": "must be a whole number from 0",
 	"ParseFloat": "must be a number", "ParseBool": "must be true or false",
+}
+
+// noParameter is said of a parameter of the query that a route does not have.
+const noParameter = "is no query parameter of this route: see /docs"
+
+// unknownParameter finds a parameter of the query that the route of a pattern
+// does not have, which would be ignored without a word. Routes without our
+// conventions take any.
+func (g *Gateway) unknownParameter(r *http.Request, pattern string) (name string, found bool) {
+	if isBare(pattern) {
+		return "", false
+	}
+	known := g.byPattern[r.Method+" "+pattern].parameters
+	for _, name := range slices.Sorted(maps.Keys(r.URL.Query())) {
+		if !slices.Contains(known, name) {
+			return clip(name), true
+		}
+	}
+	return "", false
 }
 
 // shapeParameter gives the runtime's own refusal of a parameter the shape of

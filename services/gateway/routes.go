@@ -35,8 +35,26 @@ func served() []string {
 // route is one HTTP rule of a contract.
 type route struct {
 	method, pattern string
-	streams         bool // the answer is a stream of events
-	hasBody         bool // the request is read from the body
+	streams         bool     // the answer is a stream of events
+	hasBody         bool     // the request is read from the body
+	parameters      []string // names that the query may have
+}
+
+// parameters are the names of the fields that the query of a rule may set, as
+// the contract and as JSON write them. A rule whose body is the whole request
+// has none.
+func parameters(r *annotations.HttpRule, pattern string, request protoreflect.MessageDescriptor) []string {
+	var names []string
+	if r.GetBody() == "*" {
+		return nil
+	}
+	for i := range request.Fields().Len() {
+		f := request.Fields().Get(i)
+		if name := f.TextName(); name != r.GetBody() && !strings.Contains(pattern, "{"+name+"}") {
+			names = append(names, name, f.JSONName())
+		}
+	}
+	return names
 }
 
 // routes reads the HTTP rules of services from their descriptors.
@@ -53,7 +71,7 @@ func routes(services []string) ([]route, error) {
 			rule, _ := proto.GetExtension(m.Options(), annotations.E_Http).(*annotations.HttpRule)
 			for _, r := range append([]*annotations.HttpRule{rule}, rule.GetAdditionalBindings()...) {
 				if method, pattern := binding(r); pattern != "" {
-					all = append(all, route{method, pattern, m.IsStreamingServer(), r.GetBody() != ""})
+					all = append(all, route{method, pattern, m.IsStreamingServer(), r.GetBody() != "", parameters(r, pattern, m.Input())})
 				}
 			}
 		}

@@ -49,7 +49,7 @@ type uploadedFile struct {
 // upload stores the files of a form. A request that is refused is not read on:
 // the server closes its connection when much of it is left.
 func (g *Gateway) upload(w http.ResponseWriter, r *http.Request) {
-	workspace, ok := workspaceOf(w, r, uploadPattern)
+	workspace, ok := g.workspaceOf(w, r, uploadPattern)
 	if !ok {
 		return
 	}

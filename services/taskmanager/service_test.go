@@ -13,6 +13,7 @@ import (
 	fetcherv1 "github.com/nanoclaw/nanoclaw/gen/go/nanoclaw/fetcher/v1"
 	pb "github.com/nanoclaw/nanoclaw/gen/go/nanoclaw/taskmanager/v1"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/netguard"
+	"github.com/nanoclaw/nanoclaw/services/taskmanager/internal/schema"
 )
 
 func TestABatchIsFetchedToItsEnd(t *testing.T) {
@@ -99,6 +100,10 @@ func TestBadRequestsSayWhatIsWrong(t *testing.T) {
 	id := w.create("ann", "https://a.example/")
 	_, err := w.svc.ListCrawlResults(as("ann"), &pb.ListCrawlResultsRequest{TaskId: id, Cursor: "x"})
 	wantError(t, err, codes.InvalidArgument, "")
+	for _, cursor := range []string{"zzz", "task_", "task_zzz", strings.ToUpper(id), "lease_" + strings.TrimPrefix(id, "task_"), id + "z"} {
+		_, err := w.svc.ListCrawlTasks(as("ann"), &pb.ListCrawlTasksRequest{Cursor: cursor})
+		wantError(t, err, codes.InvalidArgument, "")
+	}
 	for _, after := range []int{2, 99} {
 		_, end := watchTask(as("ann"), w.svc, id, after)
 		wantError(t, end(), codes.InvalidArgument, "")
@@ -131,7 +136,7 @@ func TestTasksOfOthersAreNotThere(t *testing.T) {
 			}
 		}
 	}
-	list, err := w.svc.ListCrawlTasks(as("bob"), &pb.ListCrawlTasksRequest{Cursor: id + "z"})
+	list, err := w.svc.ListCrawlTasks(as("bob"), &pb.ListCrawlTasksRequest{Cursor: schema.NewID(schema.TaskPrefix)})
 	if err != nil || len(list.Items) != 0 {
 		t.Errorf("%v, %v", list, err)
 	}

@@ -181,6 +181,9 @@ func (s *Service) ListCrawlTasks(ctx context.Context, req *pb.ListCrawlTasksRequ
 	if req.Limit != nil {
 		limit = int(req.GetLimit())
 	}
+	if c := req.GetCursor(); c != "" && !schema.IsID(c, schema.TaskPrefix) {
+		return nil, rpcerr.InvalidArgument("cursor", "it must be the next_cursor of an answer")
+	}
 	rows, err := s.tasks.List(ctx, p.UserID, req.GetStatus(), req.GetCursor(), limit+1)
 	if err != nil {
 		return nil, shaped(err, "")

@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"bytes"
 	"context"
 	"encoding/base64"
 
@@ -33,6 +34,9 @@ func (s *Server) ListWorkspaces(ctx context.Context, req *sandboxv1.ListWorkspac
 		return nil, err
 	}
 	after, err := DecodeCursor(req.GetCursor())
+	if err == nil && after != "" && !validID.MatchString(after) {
+		err = badCursor()
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -143,11 +147,16 @@ func fileInfo(e Entry) *sandboxv1.FileInfo {
 // EncodeCursor makes a cursor of a name, which may be of any bytes.
 func EncodeCursor(name string) string { return base64.RawURLEncoding.EncodeToString([]byte(name)) }
 
-// DecodeCursor reads it back; the empty cursor is the beginning.
+// DecodeCursor reads it back; the empty cursor is the beginning. What no name
+// could have been is refused.
 func DecodeCursor(cursor string) (string, error) {
-	name, err := base64.RawURLEncoding.DecodeString(cursor)
-	if err != nil {
-		return "", rpcerr.InvalidArgument("cursor", "must be the next_cursor of the page before")
+	name, err := base64.RawURLEncoding.Strict().DecodeString(cursor)
+	if err != nil || bytes.ContainsAny(name, "/\x00") {
+		return "", badCursor()
 	}
 	return string(name), nil
+}
+
+func badCursor() error {
+	return rpcerr.InvalidArgument("cursor", "must be the next_cursor of the page before")
 }

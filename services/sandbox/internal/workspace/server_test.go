@@ -243,3 +243,19 @@ func TestListsHavePages(t *testing.T) {
 	_, err = c.DeleteWorkspace(as(t, ann), &sandboxv1.DeleteWorkspaceRequest{WorkspaceId: ws})
 	refused(t, err, codes.NotFound, "NOT_FOUND")
 }
+
+func TestCursorsThatNoPageGave(t *testing.T) {
+	c := serve(t, newStore(t, roomy))
+	for _, cursor := range []string{"zzz", "a", "not base64", EncodeCursor("a/b"), EncodeCursor("a\x00"), EncodeCursor("..")} {
+		_, err := c.ListWorkspaces(as(t, ann), &sandboxv1.ListWorkspacesRequest{Cursor: cursor})
+		if status.Code(err) != codes.InvalidArgument {
+			t.Errorf("cursor %q: %v", cursor, err)
+		}
+	}
+	for _, cursor := range []string{"zzz", "a", "not base64", EncodeCursor("a/b")} {
+		_, err := c.ListFiles(as(t, ann), &sandboxv1.ListFilesRequest{WorkspaceId: ws, Cursor: cursor})
+		if status.Code(err) != codes.InvalidArgument {
+			t.Errorf("cursor %q: %v", cursor, err)
+		}
+	}
+}

@@ -47,6 +47,16 @@ func NewID(prefix string) string {
 	return prefix + strings.ToLower(ulid.MustNew(ulid.Now(), entropy.MonotonicEntropy).String())
 }
 
+// IsID says whether s is an id as NewID makes them with the given prefix.
+func IsID(s, prefix string) bool {
+	id, ok := strings.CutPrefix(s, prefix)
+	if !ok || id != strings.ToLower(id) {
+		return false
+	}
+	_, err := ulid.ParseStrict(id)
+	return err == nil
+}
+
 // Time is the time that the tables keep as ms; the zero time for 0.
 func Time(ms int64) time.Time {
 	if ms == 0 {
