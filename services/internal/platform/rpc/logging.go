@@ -10,6 +10,9 @@ import (
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/rpcerr"
 )
 
+// reasonShuttingDown is how every service refuses work while it is being stopped.
+const reasonShuttingDown = "SHUTTING_DOWN"
+
 // logging writes one line a call when it ends: debug when it went well, info
 // when the caller was wrong, warn when we were short of something, error when
 // we failed. The error is written whole, cause included; that is why this link
@@ -20,6 +23,9 @@ func logging(log *slog.Logger) step {
 		return ctx, func(err error) error {
 			code := rpcerr.From(err).Code()
 			level := levelOf(code)
+			if rpcerr.Reason(err) == reasonShuttingDown {
+				level = slog.LevelDebug // a stop that goes on is no lack of anything
+			}
 			if !log.Enabled(ctx, level) {
 				return err
 			}

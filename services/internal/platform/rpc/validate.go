@@ -1,6 +1,7 @@
 package rpc
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -128,7 +129,7 @@ func describe(v *protovalidate.Violation) (path, description string) {
 	if path == "" {
 		path, _, _ = strings.Cut(v.Proto.GetRuleId(), ".")
 	}
-	description = v.Proto.GetMessage()
+	description = cmp.Or(patternDescription(v), v.Proto.GetMessage())
 	if description == "" {
 		description = "breaks the rule " + v.Proto.GetRuleId()
 	}
