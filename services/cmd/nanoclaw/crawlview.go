@@ -132,8 +132,14 @@ func (t *crawlTotals) add(d *taskmanagerv1.CrawlDone) {
 	t.Total += d.GetTotal()
 }
 
+// notAskedFor is what becomes of the pages of a task that ended before them.
+const notAskedFor = "not asked for"
+
 // words are "9 of 10 pages, 1 failed".
-func (t crawlTotals) words() string {
+func (t crawlTotals) words() string { return t.wordsWith(notAskedFor) }
+
+// wordsWith says of the pages that are not done with what becomes of them.
+func (t crawlTotals) wordsWith(rest string) string {
 	words := fmt.Sprintf("%d of %s", t.Succeeded, plural(int(t.Total), "page"))
 	if t.Failed > 0 {
 		words += fmt.Sprintf(", %d failed", t.Failed)
@@ -142,7 +148,7 @@ func (t crawlTotals) words() string {
 		words += fmt.Sprintf(", %d skipped", t.Skipped)
 	}
 	if left := t.Total - t.Succeeded - t.Failed - t.Skipped; left > 0 {
-		words += fmt.Sprintf(", %d not asked for", left)
+		words += fmt.Sprintf(", %d %s", left, rest)
 	}
 	return words
 }

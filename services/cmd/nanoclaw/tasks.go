@@ -46,11 +46,11 @@ func (c *cli) tasksList() *cobra.Command {
 				var rows [][]string
 				for _, t := range res.GetItems() {
 					rows = append(rows, []string{
-						t.GetId(), taskState(t), fmt.Sprintf("%d/%d", t.GetProgress(), t.GetTotal()), strconv.Itoa(int(t.GetFailed() + t.GetSkipped())),
+						t.GetId(), taskState(t), fmt.Sprintf("%d/%d", t.GetSucceeded(), t.GetTotal()), strconv.Itoa(int(t.GetFailed() + t.GetSkipped())),
 						t.GetExtractType(), t.GetCreatedAt().AsTime().Local().Format(time.DateTime),
 					})
 				}
-				if err := c.table("ID\tSTATE\tDONE\tFAILED\tTYPE\tMADE", rows); err != nil {
+				if err := c.table("ID\tSTATE\tPAGES\tFAILED\tTYPE\tMADE", rows); err != nil {
 					return err
 				}
 				if res.GetHasMore() {
@@ -75,6 +75,18 @@ func taskState(t *taskmanagerv1.CrawlTask) string {
 		return t.GetStatus() + " (" + t.GetOutcome() + ")"
 	}
 	return t.GetStatus()
+}
+
+// taskLine is how far a task is, as it is said everywhere: of how many pages how
+// many came, and what became of the others.
+func taskLine(t *taskmanagerv1.CrawlTask) string {
+	totals := crawlTotals{Succeeded: t.GetSucceeded(), Failed: t.GetFailed(), Skipped: t.GetSkipped(), Total: t.GetTotal()}
+	rest := "to come"
+	switch t.GetStatus() {
+	case "completed", "failed", "cancelled":
+		rest = notAskedFor
+	}
+	return fmt.Sprintf("%s: %s, %s", t.GetId(), taskState(t), totals.wordsWith(rest))
 }
 
 func (c *cli) tasksShow() *cobra.Command {
@@ -103,14 +115,8 @@ func (c *cli) tasksShow() *cobra.Command {
 // showTask prints a task and, a line each, what came and what did not.
 func (c *cli) showTask(t *taskmanagerv1.CrawlTask) error {
 	var out strings.Builder
-	fmt.Fprintf(&out, "%s: %s, %d of %s done", t.GetId(), taskState(t), t.GetProgress(), plural(int(t.GetTotal()), "page"))
-	if n := t.GetFailed(); n > 0 {
-		fmt.Fprintf(&out, ", %d failed", n)
-	}
-	if n := t.GetSkipped(); n > 0 {
-		fmt.Fprintf(&out, ", %d skipped", n)
-	}
-	fmt.Fprintf(&out, "\nmade %s, %s, %d at a time\n", t.GetCreatedAt().AsTime().Local().Format(time.DateTime), t.GetExtractType(), t.GetParallel())
+	fmt.Fprintln(&out, taskLine(t))
+	fmt.Fprintf(&out, "made %s, %s, %d at a time\n", t.GetCreatedAt().AsTime().Local().Format(time.DateTime), t.GetExtractType(), t.GetParallel())
 	for _, line := range []string{t.GetErrorMessage(), t.GetStallReason()} {
 		if line != "" {
 			fmt.Fprintf(&out, "! %s\n", terminal.Line(line, maxNote))
@@ -147,7 +153,7 @@ func (c *cli) tasksCancel() *cobra.Command {
 				if asJSON {
 					return c.printJSON(t)
 				}
-				_, err = fmt.Fprintf(c.stdout, "%s: %s, %d of %s done\n", t.GetId(), taskState(t), t.GetProgress(), plural(int(t.GetTotal()), "page"))
+				_, err = fmt.Fprintln(c.stdout, taskLine(t))
 				return err
 			})
 		},
