@@ -14,7 +14,7 @@ s3     := bin/tools/versitygw
 jaeger := bin/tools/jaeger
 
 # Tests behind build tags, for the checkers to see.
-tags := backends,e2e,jaeger,node
+tags := backends,e2e,figures,jaeger,node
 
 # Stamps: made once, and again when what they were made from changes.
 npm_tools := $(web)/node_modules/.stamp

@@ -3,9 +3,12 @@
 package e2e
 
 import (
+	"io"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -28,6 +31,22 @@ func browser(t testing.TB) string {
 	}
 	t.Skip("there is no Chromium: deploy/setup.sh all installs it")
 	return ""
+}
+
+// hasApp says whether the app was built into the binary.
+func hasApp(t testing.TB, s stage) bool {
+	t.Helper()
+	res, err := http.Get(s.Direct + "/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	page, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	http.DefaultClient.CloseIdleConnections()
+	return strings.Contains(string(page), `id="app"`)
 }
 
 // vitest runs the files of scenarios that match, with the stage in their

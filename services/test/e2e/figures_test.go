@@ -13,6 +13,9 @@ import (
 func TestFigures(t *testing.T) {
 	chromium := browser(t)
 	s, w := set(t)
+	if !hasApp(t, s) {
+		t.Skip("the binary has no web app: make web builds it")
+	}
 	s.Many = addMany(t, w.Config.DataDir)
 	out := filepath.Join(t.TempDir(), "figures")
 	t.Setenv("E2E_FIGURES", out)

@@ -13,6 +13,9 @@ import (
 func TestWebApp(t *testing.T) {
 	chromium := browser(t)
 	s, _ := set(t)
+	if !hasApp(t, s) {
+		t.Fatal("the binary has no web app: run make web")
+	}
 	s.others(t)
 	if err := vitest(t, s, chromium, strings.Fields(os.Getenv("E2E_FILES"))...); err != nil {
 		t.Error("scenarios failed; see above: ", err)

@@ -13,6 +13,7 @@ describe('a turn', () => {
     for (const tool of ['web_search', 'fetch_page', 'crawl_batch', 'query_crawl_task', 'run_code']) expect(tools).toContain(`${tool} completed`)
     await answer.getByText('A nanoclaw is calibrated at the start of each session').waitFor()
     expect(await answer.innerText()).toContain('How to calibrate a nanoclaw: 6 of 117 words')
+    await page.screenshot({ path: `${stage.screenshots}/demonstration.png` })
     await answer.locator('[data-tool=run_code] button').first().click()
     await answer.locator('[data-tool=run_code]').getByText('words on 7 pages').first().waitFor()
     expect(await answer.getByRole('region', { name: en.chat.sources }).or(answer.locator('a[href*="/calibration"]')).count()).toBeGreaterThan(0)

@@ -60,7 +60,7 @@ function listen(): void {
   document.addEventListener('securitypolicyviolation', (event) => {
     const style = event.effectiveDirective.startsWith('style-src')
     const element = event.target instanceof Element ? event.target : undefined
-    const inert = /-attr$/.test(event.effectiveDirective) && !element
+    const inert = event.effectiveDirective.endsWith('-attr') && !element
     if (inert || (style && !element?.closest('#app'))) return
     watched.refused?.push(`${event.effectiveDirective} ${event.blockedURI} ${element?.outerHTML.slice(0, 200) ?? ''}`)
   })
