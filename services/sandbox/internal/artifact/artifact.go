@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"os"
 	"path"
@@ -109,7 +110,10 @@ func (s *Snapshot) entry(dir *os.Root, at, name string, depth int) {
 		s.Partial = true
 	case info.IsDir():
 		sub, err := dir.OpenRoot(name)
-		if err != nil { // gone, or closed to us by the program
+		if errors.Is(err, fs.ErrNotExist) { // gone meanwhile
+			return
+		}
+		if err != nil { // closed to us by the program
 			s.Partial = true
 			return
 		}

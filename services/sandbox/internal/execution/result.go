@@ -52,6 +52,9 @@ func broken() Result {
 		"The program may have run in part. Try it once more; if it fails again, say that code cannot be run now."}
 }
 
+// workspaceGone is said of a program whose workspace is not there any more.
+const workspaceGone = "The workspace was deleted while the program ran, and what it wrote there with it."
+
 // message says what happened and what to do, to a model or a person.
 func message(r isolate.Result, silent bool) string {
 	switch r.Status {

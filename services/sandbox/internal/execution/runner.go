@@ -8,8 +8,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"os"
+	"strings"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -206,6 +208,10 @@ func (r *Runner) inWorkspace(ctx context.Context, req Request, spec isolate.Spec
 	}
 	reopen(dir)
 	after, err := artifact.Take(root)
+	if errors.Is(err, fs.ErrNotExist) {
+		result.Message = strings.TrimSpace(result.Message + " " + workspaceGone)
+		return result, nil
+	}
 	if err != nil { // the program may have taken its own folder away from us
 		r.Log.WarnContext(ctx, "the files of a program cannot be listed", "error", err)
 		result.ArtifactsTruncated = true

@@ -106,11 +106,11 @@ func TestAWorkspaceIsKeptAndItsChangesAreTold(t *testing.T) {
 	}
 }
 
-func TestAProgramThatTakesItsFolderAway(t *testing.T) {
+func TestAWorkspaceThatIsDeletedMeanwhile(t *testing.T) {
 	d := &executiontest.Driver{Program: func(_ context.Context, s isolate.Spec) (isolate.Result, error) {
 		return isolate.Result{Status: isolate.StatusOK}, os.RemoveAll(s.Workspace)
 	}}
-	if got := run(t, newRunner(t, d), Request{User: "ann", Language: Bash, Code: "x", Workspace: "notes"}); got.Status != isolate.StatusOK || len(got.Artifacts) != 0 {
+	if got := run(t, newRunner(t, d), Request{User: "ann", Language: Bash, Code: "x", Workspace: "notes"}); got.Status != isolate.StatusOK || len(got.Artifacts) != 0 || got.ArtifactsTruncated || !strings.HasSuffix(got.Message, workspaceGone) {
 		t.Errorf("%+v", got)
 	}
 }

@@ -15,7 +15,7 @@ while True:
     all.append(bytearray(b"x") * (1 << 20))
     time.sleep(0.001)
 `, check: func(t *testing.T, a attacked) {
-		if !strings.Contains(a.res.Detail, "67108864 bytes of memory") || a.res.MaxMemoryBytes < 32<<20 {
+		if !strings.Contains(a.res.Detail, "64 MiB of memory") || a.res.MaxMemoryBytes < 32<<20 {
 			t.Errorf("it ended as %+v", a.res)
 		}
 	}},

@@ -46,17 +46,17 @@ func (e evidence) decide(l Limits) (verdict, int) {
 	case code == 0:
 		return verdict{StatusOK, ""}, 0
 	case e.oomKills > 0:
-		return verdict{StatusOOM, fmt.Sprintf("it used more than %d bytes of memory", l.MemoryBytes)}, code
+		return verdict{StatusOOM, fmt.Sprintf("it used more than %s of memory", byteWords(l.MemoryBytes))}, code
 	case code == codeSIGSYS:
 		return verdict{StatusDeniedSyscall, "it made a system call that is never allowed in a sandbox"}, code
 	case code == codeSIGXFSZ:
-		return verdict{StatusDiskLimit, fmt.Sprintf("it wrote a file of more than %d bytes", l.FileBytes)}, code
+		return verdict{StatusDiskLimit, fmt.Sprintf("it wrote a file of more than %s", byteWords(l.FileBytes))}, code
 	case code == codeSIGXCPU:
 		return verdict{StatusTimeoutCPU, fmt.Sprintf("it used more than %v of CPU time", l.CPU)}, code
 	case e.pidsDenied:
 		return verdict{StatusPidsLimit, pidsDetail(l)}, code
 	case e.tmpFull:
-		return verdict{StatusDiskLimit, fmt.Sprintf("a folder in memory was full: %d bytes", l.TmpBytes)}, code
+		return verdict{StatusDiskLimit, fmt.Sprintf("a folder in memory was full: %s", byteWords(l.TmpBytes))}, code
 	case code > 128 && code <= 128+64:
 		return verdict{StatusSignaled, ""}, code
 	}

@@ -25,7 +25,7 @@ func TestHowAProgramEnded(t *testing.T) {
 		{"by itself as its time was over", evidence{ended: wall, exited: true}, StatusOK, 0, ""},
 		{"by its time, while it wanted processes", evidence{ended: wall, pidsDenied: true}, StatusTimeoutWall, 137, "64 processes"},
 		{"by itself, having written too much", evidence{ended: output, exited: true}, StatusOutputLimit, 137, "more"},
-		{"for want of memory", evidence{exited: true, code: 137, oomKills: 1}, StatusOOM, 137, "bytes of memory"},
+		{"for want of memory", evidence{exited: true, code: 137, oomKills: 1}, StatusOOM, 137, "512 MiB of memory"},
 		{"well, though a child had not enough memory", evidence{exited: true, oomKills: 1}, StatusOK, 0, ""},
 		{"for want of processes", evidence{exited: true, code: 1, pidsDenied: true}, StatusPidsLimit, 1, "64 processes"},
 		{"well, with fewer processes than it wanted", evidence{exited: true, pidsDenied: true}, StatusOK, 0, ""},

@@ -41,7 +41,7 @@ func (p *pumps) carry(to io.Writer, from *os.File) {
 			before := p.run.output.Add(int64(n)) - int64(n)
 			room := max(limit-before, 0)
 			if room < int64(n) {
-				p.run.end(StatusOutputLimit, fmt.Sprintf("it wrote more than %d bytes to its output", limit))
+				p.run.end(StatusOutputLimit, fmt.Sprintf("it wrote more than %s to its output", byteWords(limit)))
 			}
 			if part := buffer[:min(int64(n), room)]; len(part) > 0 && to != nil {
 				if _, err := to.Write(part); err != nil {

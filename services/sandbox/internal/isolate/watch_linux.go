@@ -141,7 +141,7 @@ func (w *watcher) lookCgroup() {
 }
 
 func (w *watcher) outOfMemory() {
-	w.run.end(StatusOOM, fmt.Sprintf("it used more than %d bytes of memory", w.run.spec.Limits.MemoryBytes))
+	w.run.end(StatusOOM, fmt.Sprintf("it used more than %s of memory", byteWords(w.run.spec.Limits.MemoryBytes)))
 }
 
 // lookTree measures the processes one by one.
@@ -214,7 +214,7 @@ func (w *watcher) lookWorkspace(last bool) {
 	case now.deep:
 		w.e.grown = fmt.Sprintf("it made folders more than %d deep", maxDepth)
 	case now.bytes-w.before.bytes > l.FileBytes:
-		w.e.grown = fmt.Sprintf("its workspace grew by more than %d bytes", l.FileBytes)
+		w.e.grown = fmt.Sprintf("its workspace grew by more than %s", byteWords(l.FileBytes))
 	case now.files-w.before.files > l.Files:
 		w.e.grown = fmt.Sprintf("it made more than %d files and folders", l.Files)
 	default:

@@ -152,3 +152,30 @@ func TestOfFilesWrittenAtTheSameTimeThoseAreKeptThatFit(t *testing.T) {
 		t.Errorf("a workspace that is full does not empty itself: %v", err)
 	}
 }
+
+func TestAWorkspaceInWhichAProgramWroteNothingIsNotKept(t *testing.T) {
+	s := newStore(t, roomy)
+	listed := func() (ids []string) {
+		page, err := s.Workspaces(t.Context(), ann, "", 10)
+		must(t, err)
+		for _, w := range page.Items {
+			ids = append(ids, w.ID)
+		}
+		return ids
+	}
+	_, first, err := s.Use(ann, ws)
+	must(t, err)
+	dir, second, err := s.Use(ann, ws)
+	must(t, err)
+	first() // the other is still at work
+	must(t, os.WriteFile(filepath.Join(dir, "a"), nil, 0o600))
+	must(t, os.Remove(filepath.Join(dir, "a")))
+	second()
+	second()
+	equal(t, listed(), nil)
+	dir, done, err := s.Use(ann, ws)
+	must(t, err)
+	must(t, os.Mkdir(filepath.Join(dir, "folder"), 0o700))
+	done()
+	equal(t, listed(), []string{ws})
+}

@@ -116,7 +116,7 @@ func (a *account) forget() { a.measured = time.Time{} }
 
 // Use gives the folder of a workspace on this machine to a program in a sandbox,
 // which may change what is in it until done is called. A workspace that is not
-// there is made.
+// there is made, and one that is empty afterwards is removed.
 func (s *Store) Use(user, id string) (dir string, done func(), err error) {
 	k := key{user, id}
 	base, err := filepath.Abs(s.root.Name())
@@ -139,6 +139,9 @@ func (s *Store) Use(user, id string) (dir string, done func(), err error) {
 		a.mu.Lock()
 		a.programs--
 		a.forget()
+		if a.programs == 0 { // a workspace begins with its first file: one that has none goes again
+			_ = s.root.Remove(userFolder(user) + "/" + id)
+		}
 		a.mu.Unlock()
 		s.release(k, a)
 	}), nil
