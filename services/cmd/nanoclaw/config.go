@@ -30,7 +30,7 @@ from as a comment. Keys and tokens are masked.`,
 	}
 	shown.addSettings(cmd)
 
-	var checked settings
+	checked := settings{serving: true}
 	check := &cobra.Command{
 		Use: "check", Short: "Check the configuration: exit code 0 when a server would take it", Args: exactly(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -9,6 +9,8 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -154,6 +156,10 @@ func dial(server, token, unreachable string) (*peer, error) {
 // besideServer talks to the process that owns the data folder, with the token
 // that it keeps there for people at this machine.
 func besideServer(cfg suite.Config, locked *store.LockedError) (*peer, error) {
+	if command := commandOf(locked.PID); command != "" && !slices.Contains(serverCommands, command) {
+		return nil, fmt.Errorf("data folder %s is in use by \"nanoclaw %s\" (pid %d), which takes no calls of others: wait until it has ended, "+
+			"or start \"nanoclaw serve\" first, and every command goes to that", cfg.DataDir, command, locked.PID)
+	}
 	token, err := os.ReadFile(filepath.Join(cfg.DataDir, localTokenFile))
 	if err != nil {
 		return nil, fmt.Errorf("%w; its token for this machine cannot be read: %w", locked, pathReason(err))
@@ -162,6 +168,26 @@ func besideServer(cfg suite.Config, locked *store.LockedError) (*peer, error) {
 	return dial(addr, strings.TrimSpace(string(token)), fmt.Sprintf("data folder %s is in use by another nanoclaw (pid %d), "+
 		"which does not answer at %s: name its gRPC address with --server, or stop it", cfg.DataDir, locked.PID, addr))
 }
+
+// serverCommands take calls of others.
+var serverCommands = []string{"serve", "demo"}
+
+// commandOf is the command of a nanoclaw that runs at this machine; empty when it
+// cannot be told.
+func commandOf(pid int) string {
+	line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+	if err != nil {
+		return ""
+	}
+	words := strings.Split(string(line), "\x00")
+	if len(words) < 2 || !commandName.MatchString(words[1]) {
+		return ""
+	}
+	return words[1]
+}
+
+// commandName is how commands are called, which flags and paths are not.
+var commandName = regexp.MustCompile(`^[a-z]+$`)
 
 // nearby is where a server that listens at addr is reached from its own machine:
 // one that listens everywhere, such as at :3001 in a container, over loopback.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"strings"
+	"time"
 
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc/codes"
@@ -128,16 +129,30 @@ func explainStatus(s *status.Status) string {
 		case *errdetails.BadRequest:
 			for _, v := range d.GetFieldViolations() {
 				if !strings.Contains(text, v.GetDescription()) {
-					text += "; " + v.GetField() + ": " + v.GetDescription()
+					text = strings.TrimSuffix(text, ".") + "; " + v.GetField() + ": " + v.GetDescription()
 				}
 			}
 		case *errdetails.RetryInfo:
 			if wait := d.GetRetryDelay().AsDuration(); wait > 0 {
-				text += fmt.Sprintf("; try again in %s", wait)
+				text = tryAgain(text, wait)
 			}
 		}
 	}
 	return text
+}
+
+// tryAgain adds after which time to try again, to words that may say already that
+// one should.
+func tryAgain(text string, wait time.Duration) string {
+	for _, said := range []string{"Try again.", "Try again in a moment."} {
+		if rest, ok := strings.CutSuffix(text, said); ok {
+			return rest + fmt.Sprintf("Try again in %s.", wait)
+		}
+	}
+	if strings.HasSuffix(text, ".") {
+		return text + fmt.Sprintf(" Try again in %s.", wait)
+	}
+	return text + fmt.Sprintf("; try again in %s", wait)
 }
 
 // pathReason is the reason of a file error without its path, which the caller

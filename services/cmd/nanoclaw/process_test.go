@@ -137,3 +137,26 @@ func end(ts *testscript.TestScript, by syscall.Signal, args []string) {
 		ts.Fatalf("exit code %d, want %d", code, want)
 	}
 }
+
+// backgroundKey is where a script keeps its command in the background.
+type backgroundKey struct{}
+
+// background is "background PATTERN ARGS": a command that goes on, waited for
+// until a line matches.
+func background(ts *testscript.TestScript, _ bool, args []string) {
+	p := start(ts, args[1:]...)
+	p.await(ts, args[0])
+	*ts.Value(backgroundKey{}).(**program) = p
+}
+
+// stopBackground is "stop-background CODE": Ctrl+C, and the exit code that
+// follows.
+func stopBackground(ts *testscript.TestScript, _ bool, args []string) {
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	p := *ts.Value(backgroundKey{}).(**program)
+	ts.Check(p.cmd.Process.Signal(syscall.SIGINT))
+	if code := p.ended(ts); code != want {
+		ts.Fatalf("exit code %d, want %d", code, want)
+	}
+}

@@ -30,13 +30,15 @@ func TestScripts(t *testing.T) {
 		Dir:           "testdata/script",
 		Setup:         setUp,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"server":      startServer,
-			"stop-server": stopServer,
-			"interrupt":   interrupt,
-			"hangup":      hangup,
-			"flaky-proxy": flakyProxy,
-			"keep":        keep,
-			"addresses":   writeAddresses,
+			"server":          startServer,
+			"stop-server":     stopServer,
+			"interrupt":       interrupt,
+			"hangup":          hangup,
+			"background":      background,
+			"stop-background": stopBackground,
+			"flaky-proxy":     flakyProxy,
+			"keep":            keep,
+			"addresses":       writeAddresses,
 		},
 		Condition: func(name string) (bool, error) {
 			switch name {
@@ -56,7 +58,7 @@ var update = flag.Bool("update", false, "write golden output into the scripts")
 func setUp(env *testscript.Env) error {
 	site := httptest.NewServer(siteHandler())
 	env.Defer(site.Close)
-	env.Values[serverKey{}] = new(*program)
+	env.Values[serverKey{}], env.Values[backgroundKey{}] = new(*program), new(*program)
 	grpcAddr, err := addrtest.Choose()
 	if err != nil {
 		return err

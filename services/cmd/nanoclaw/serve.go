@@ -23,7 +23,7 @@ import (
 const drainTime = 30 * time.Second
 
 func (c *cli) serveCommand() *cobra.Command {
-	var s settings
+	s := settings{serving: true}
 	var noToken bool
 	cmd := &cobra.Command{
 		Use: "serve [target...]", Short: "Run the services",

@@ -18,6 +18,8 @@ const defaultConfigFile = "config.yml"
 // settings are the flags of the commands that read the configuration.
 type settings struct {
 	file string
+	// serving checks what only a server needs too.
+	serving bool
 	// keys are the configuration keys that flags of the command set.
 	keys map[string]string // flag → key
 }
@@ -87,7 +89,7 @@ func (c *cli) read(cmd *cobra.Command, s *settings, origins map[string]string) (
 		}
 	}
 	file, required := c.configFile(s)
-	return suite.Load(suite.LoadOptions{File: file, FileRequired: required, Env: c.env, Flags: flags, Origins: origins})
+	return suite.Load(suite.LoadOptions{File: file, FileRequired: required, Env: c.env, Flags: flags, Origins: origins, Serving: s.serving})
 }
 
 // getenv is the last value of a variable, empty when it is not set.

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -54,7 +55,12 @@ func TestReportSaysWhatTheDetailsKnow(t *testing.T) {
 	report(&out, rpcerr.InvalidArgument("query", "too short").WithField("max_results", "at most 10").GRPCStatus().Err())
 	report(&out, &exitError{code: exitFailure})
 	report(&out, errors.Join(errors.New("one"), errors.New("two")))
-	want := "nanoclaw: query: too short; max_results: at most 10\nnanoclaw: one\nnanoclaw: two\n"
+	for _, text := range []string{"It is busy. Try again.", "It is away. Try again in a moment.", "It is full.", "no room"} {
+		report(&out, rpcerr.New(codes.Unavailable, "BUSY", "%s", text).WithRetry(time.Second).GRPCStatus().Err())
+	}
+	want := "nanoclaw: query: too short; max_results: at most 10\nnanoclaw: one\nnanoclaw: two\n" +
+		"nanoclaw: It is busy. Try again in 1s.\nnanoclaw: It is away. Try again in 1s.\n" +
+		"nanoclaw: It is full. Try again in 1s.\nnanoclaw: no room; try again in 1s\n"
 	if out.String() != want {
 		t.Errorf("got %q, want %q", out.String(), want)
 	}

@@ -1,6 +1,7 @@
 package suite
 
 import (
+	"errors"
 	"time"
 
 	"github.com/nanoclaw/nanoclaw/services/fetcher"
@@ -190,6 +191,8 @@ type LoadOptions struct {
 	Flags map[string]any
 	// Origins, when not nil, is told for each key where its value came from.
 	Origins map[string]string
+	// Serving asks for [Config.Servable] too.
+	Serving bool
 }
 
 // Load reads the configuration: defaults, then the file, the environment and
@@ -208,7 +211,11 @@ func Load(o LoadOptions) (cfg Config, warnings []string, err error) {
 	if err != nil {
 		return cfg, warnings, err
 	}
-	return cfg, warnings, config.Locate(cfg.Validate(), o.Origins)
+	err = cfg.Validate()
+	if o.Serving {
+		err = errors.Join(err, cfg.Servable())
+	}
+	return cfg, warnings, config.Locate(err, o.Origins)
 }
 
 // Times of starting and stopping.

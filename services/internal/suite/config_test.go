@@ -1,6 +1,9 @@
 package suite
 
 import (
+	"log/slog"
+	"os"
+	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
@@ -70,6 +73,9 @@ func TestSettingsThatCannotBe(t *testing.T) {
 		{"more traces than there are", "NANOCLAW_TELEMETRY_SAMPLE_RATIO=1.5", "telemetry.sample_ratio: 1.5"},
 		{"a service without a port", "NANOCLAW_SERVICES_SEARCH=search.local", "services.search"},
 		{"a replica without a port", "NANOCLAW_GRPC_ADVERTISE=10.0.0.1", "grpc.advertise"},
+		{"an engine that nobody knows", "NANOCLAW_SEARCH_ADAPTER=bong", `NANOCLAW_SEARCH_ADAPTER: search.adapter: "bong" is unknown: use one of bing,`},
+		{"a name in the list of addresses", "NANOCLAW_NETGUARD_ALLOW=localhost:80", "NANOCLAW_NETGUARD_ALLOW: netguard.allow[0]: "},
+		{"a range in the list of addresses", "NANOCLAW_NETGUARD_ALLOW=10.0.0.0/8", "netguard.allow[0]: "},
 		{"no data folder", "NANOCLAW_DATA_DIR='' ", "data_dir"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -80,6 +86,54 @@ func TestSettingsThatCannotBe(t *testing.T) {
 			_, _, err := Load(o)
 			if err == nil || !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("%v does not name %s", err, tc.want)
+			}
+		})
+	}
+}
+
+func TestADSNThatCannotBeReadIsNotShown(t *testing.T) {
+	const password = "s3cr3t"
+	_, _, err := Load(LoadOptions{Env: []string{"NANOCLAW_STORAGE_DRIVER=mysql", "NANOCLAW_STORAGE_DSN=root:" + password + "@nowhere"}})
+	if err == nil || !strings.HasPrefix(err.Error(), "NANOCLAW_STORAGE_DSN: storage.dsn: want user:password@tcp(") || strings.Contains(err.Error(), password) {
+		t.Errorf("%v", err)
+	}
+}
+
+// What a server refuses at its start is told by the check of the configuration,
+// and commands that serve nothing do without it.
+func TestSettingsThatNobodyCanServeWith(t *testing.T) {
+	dir := t.TempDir()
+	text := filepath.Join(dir, "text.pem")
+	if err := os.WriteFile(text, []byte("no key\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	nowhere := filepath.Join(dir, "nowhere.pem")
+	for _, tc := range []struct {
+		name string
+		env  []string
+		want string
+	}{
+		{"metrics and profiles for everybody", []string{"NANOCLAW_ADMIN_ADDR=0.0.0.0:0"}, "NANOCLAW_ADMIN_ADDR: admin.addr is 0.0.0.0:0"},
+		{"a certificate without its key", []string{"NANOCLAW_TLS_CERT_FILE=" + text}, "cert_file and key_file"},
+		{"a key without its certificate", []string{"NANOCLAW_TLS_KEY_FILE=" + text}, "tls: cert_file and key_file belong together"},
+		{"a certificate that is not there", []string{"NANOCLAW_TLS_CERT_FILE=" + nowhere, "NANOCLAW_TLS_KEY_FILE=" + text}, "tls: cert_file: open " + nowhere},
+		{"a certificate that is none", []string{"NANOCLAW_TLS_CERT_FILE=" + text, "NANOCLAW_TLS_KEY_FILE=" + text}, "tls: cert_file " + text},
+		{"authorities that are not there", []string{"NANOCLAW_TLS_CA_FILE=" + nowhere}, "ca_file"},
+		{"an identity that is not there", []string{"NANOCLAW_AUTH_SIGNING_KEY_FILE=" + nowhere}, "NANOCLAW_AUTH_SIGNING_KEY_FILE: auth.signing_key_file: " + nowhere + " does not exist"},
+		{"an identity that is none", []string{"NANOCLAW_AUTH_SIGNING_KEY_FILE=" + text}, "auth.signing_key_file: "},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			if _, _, err := Load(LoadOptions{Env: tc.env, Serving: true}); err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("%v does not say %q", err, tc.want)
+			}
+			cfg, _, err := Load(LoadOptions{Env: tc.env})
+			if err != nil {
+				t.Fatalf("a command that serves nothing is refused: %v", err)
+			}
+			cfg.DataDir = filepath.Join(dir, "data")
+			_, err = Start(t.Context(), cfg, Options{Listen: true, Logger: slog.New(slog.DiscardHandler)})
+			if want := cfg.Servable(); err == nil || want == nil || err.Error() != want.Error() {
+				t.Errorf("the server says %v, the check %v", err, want)
 			}
 		})
 	}

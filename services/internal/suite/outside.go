@@ -36,13 +36,13 @@ func (s *Suite) listen() error {
 	}{
 		{"http.addr", s.cfg.HTTP.Addr, &s.listeners.http},
 		{"grpc.addr", s.cfg.GRPC.Addr, &s.listeners.grpc},
-		{"admin.addr", s.cfg.Admin.Addr, &s.listeners.admin},
+		{adminKey, s.cfg.Admin.Addr, &s.listeners.admin},
 	} {
 		if l.key == "http.addr" && !s.local[TargetGateway] {
 			continue
 		}
-		if (s.opt.NoToken || l.key == "admin.addr") && !loopback(l.addr) {
-			return fmt.Errorf("%s is %s: without a token only loopback addresses such as 127.0.0.1 are listened on", l.key, l.addr)
+		if s.opt.NoToken && !loopback(l.addr) {
+			return notWithoutToken(l.key, l.addr)
 		}
 		lis, err := net.Listen("tcp", l.addr)
 		if err != nil {

@@ -144,6 +144,9 @@ func (s *Suite) start(ctx context.Context) error {
 		s.local[t] = true
 	}
 	if s.opt.Listen {
+		if err := s.cfg.Servable(); err != nil {
+			return err
+		}
 		if err := s.listen(); err != nil {
 			return err
 		}

@@ -1,13 +1,17 @@
 package suite
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"strings"
 
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/auth"
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/netguard"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/rpc"
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/rpcerr"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/spelling"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/store"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/telemetry"
@@ -15,6 +19,9 @@ import (
 
 // traceIDPlace is where a trace's id goes in telemetry.trace_url.
 const traceIDPlace = "{trace_id}"
+
+// adminKey is the setting of the port that has no token.
+const adminKey = "admin.addr"
 
 // mostUploadMiB is a TiB: more is a slip of the pen.
 const mostUploadMiB = 1 << 20
@@ -54,10 +61,56 @@ func (c Config) Validate() error {
 		errs = append(errs, noneOf("storage.driver", d, store.DriverSQLite, store.DriverMySQL))
 	} else if (d == store.DriverMySQL) != (c.Storage.DSN != "") {
 		errs = append(errs, errors.New("storage.dsn belongs to storage.driver mysql: set both or neither"))
+	} else if d == store.DriverMySQL {
+		if err := store.CheckDSN(c.Storage.DSN); err != nil {
+			errs = append(errs, fmt.Errorf("storage.%w", err))
+		}
+	}
+	if _, err := netguard.New(netguard.Config{Allow: c.Netguard.Allow}); err != nil {
+		errs = append(errs, cmp.Or(errors.Unwrap(err), err)) // without the name of the guard
+	}
+	var missing *rpcerr.Error // an engine that is known and not there is told by each search
+	if _, err := c.Search.Engines(); err != nil && !errors.As(err, &missing) {
+		errs = append(errs, fmt.Errorf("search.adapter: %s", strings.TrimPrefix(err.Error(), "search: adapter ")))
 	}
 	errs = append(errs, c.Log.validate(), c.Telemetry.validate(), c.replicas(), c.Config.Validate(), c.Cache.Validate(), c.Blobs.Validate(), c.Crawler.Validate(), c.Search.Validate(),
 		c.Tasks.Validate(), c.Sandbox.Validate())
 	return errors.Join(errs...)
+}
+
+// Servable names what [Start] refuses to serve with, beside what [Config.Validate]
+// knows: addresses that may not be listened on, and files that are missing or
+// wrong. Commands that serve nothing need none of them.
+func (c Config) Servable() error {
+	return errors.Join(c.adminStays(), c.tlsFiles(), c.keyFile())
+}
+
+func (c Config) adminStays() error {
+	if loopback(c.Admin.Addr) {
+		return nil
+	}
+	return notWithoutToken(adminKey, c.Admin.Addr)
+}
+
+func notWithoutToken(key, addr string) error {
+	return fmt.Errorf("%s is %s: without a token only loopback addresses such as 127.0.0.1 are listened on", key, addr)
+}
+
+func (c Config) tlsFiles() error {
+	if err := c.TLS.RPC().Check(); err != nil {
+		return fmt.Errorf("tls: %s", strings.TrimPrefix(err.Error(), "TLS: "))
+	}
+	return nil
+}
+
+func (c Config) keyFile() error {
+	if c.Auth.SigningKeyFile == "" {
+		return nil
+	}
+	if _, err := auth.LoadKey(c.Auth.SigningKeyFile); err != nil {
+		return fmt.Errorf("auth.signing_key_file: %s", strings.TrimPrefix(err.Error(), "signing key: "))
+	}
+	return nil
 }
 
 // replicas refuses replicas of the orchestrator that would not share what they

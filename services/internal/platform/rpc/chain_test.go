@@ -153,6 +153,8 @@ func TestErrorsAreConvertedOnceAndLoggedWhole(t *testing.T) {
 			[]string{"level=INFO", "reason=NOT_FOUND", "disk is full"}},
 		{"a passed deadline", fmt.Errorf("query: %w", context.DeadlineExceeded), codes.DeadlineExceeded, "DEADLINE_EXCEEDED",
 			[]string{"level=WARN"}},
+		{"a call that comes while the service is being stopped", rpcerr.New(codes.Unavailable, "SHUTTING_DOWN", "being stopped"), codes.Unavailable, "SHUTTING_DOWN",
+			[]string{"level=DEBUG", "reason=SHUTTING_DOWN"}},
 		{"a good call is a debug line", nil, codes.OK, "",
 			[]string{"level=DEBUG", "method=/nanoclaw.orchestrator.v1.RunService/GetRun", "principal=user/u1", "request_id=req-1"}},
 	} {

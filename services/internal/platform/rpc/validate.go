@@ -106,7 +106,7 @@ func invalidArgument(invalid *protovalidate.ValidationError) error {
 	words := make([]string, 0, maxFieldsInMessage+1)
 	for _, violation := range named {
 		path, description := describe(violation)
-		if path != "" {
+		if path != "" && !strings.HasPrefix(description, path+" ") { // some name it themselves
 			description = path + ": " + description
 		}
 		words = append(words, description)

@@ -51,7 +51,10 @@ func Inspect(ctx context.Context, cfg Config) (Report, error) {
 	if err == nil && r.Schema > r.Latest {
 		err = fmt.Errorf("%w: version %d > %d; run that release, or restore the backup made before it", ErrNewerSchema, r.Schema, r.Latest)
 	}
-	if err != nil {
+	switch {
+	case err != nil && r.Where == "": // the dsn cannot be read
+		return r, fmt.Errorf("store %s: %w", cfg.Service, err)
+	case err != nil:
 		return r, fmt.Errorf("store %s: %s: %w", cfg.Service, r.Where, explain(err))
 	}
 	return r, nil

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/go-sql-driver/mysql"
+
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/config"
 )
 
 // address is where a database is on a server and how to talk to it.
@@ -25,6 +27,12 @@ var databaseName = regexp.MustCompile(`^[A-Za-z0-9_$-]{1,64}$`)
 // errDSN names no part of the dsn: any may hold the password.
 var errDSN = errors.New("dsn: want user:password@tcp(host:port)/database, or without database for one of its own; " +
 	"a password may hold any character, parameters after ? must be escaped as in a URL")
+
+// CheckDSN says what is wrong with a dsn of MySQL, without any part of it.
+func CheckDSN(dsn config.Secret) error {
+	_, err := parseAddress(Config{DSN: dsn})
+	return err
+}
 
 // parseAddress reads the dsn and settles everything that our SQL relies on,
 // whatever the dsn says: the bytes of strings are compared as they are, what
