@@ -33,7 +33,7 @@ func serve(t *testing.T, s *Store) sandboxv1.WorkspaceServiceClient {
 		}
 		return ctx
 	}
-	server := grpc.NewServer(
+	server := grpc.NewServer(grpc.WaitForHandlers(true),
 		grpc.UnaryInterceptor(func(ctx context.Context, req any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
 			res, err := next(withUser(ctx), req)
 			return res, rpcerr.From(err).Err()
