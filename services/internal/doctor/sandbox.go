@@ -2,9 +2,15 @@ package doctor
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"io/fs"
 	"net"
+	"os"
 	"slices"
 	"strings"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/nanoclaw/nanoclaw/services/sandbox"
 )
@@ -38,6 +44,32 @@ func (x *examination) sandbox(ctx context.Context) []Finding {
 		there := slices.DeleteFunc(slices.Clone(languages), func(l string) bool { return found.GetLanguages()[l] == "" })
 		held := ok("%s %s holds; it runs %s", found.GetDriver(), found.GetDriverVersion(), strings.Join(there, ", "))
 		return append(held, all...)
+	}
+	return all
+}
+
+// roots are the folders of this machine that programs may read.
+func (x *examination) roots(context.Context) []Finding {
+	if len(x.cfg.Sandbox.Roots) == 0 || x.cfg.Services.Sandbox != "" {
+		return nil
+	}
+	var all []Finding
+	for i, root := range x.cfg.Sandbox.Roots {
+		fix := fmt.Sprintf("correct sandbox.roots[%d].path, or make that folder readable for this user", i)
+		info, err := os.Stat(root.Path)
+		if err == nil {
+			err = unix.Access(root.Path, unix.R_OK|unix.X_OK)
+		}
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			all = append(all, failed(fix, "%s is not there", root.Path)...)
+		case err != nil:
+			all = append(all, failed(fix, "%s cannot be read: %v", root.Path, err)...)
+		case !info.IsDir():
+			all = append(all, failed(fix, "%s is not a folder", root.Path)...)
+		default:
+			all = append(all, ok("programs and file tools may read %s", root.Path)...)
+		}
 	}
 	return all
 }

@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"os"
 	"path/filepath"
 	"testing"
 
@@ -68,5 +69,28 @@ func TestTheSandboxOfThisMachineIsTried(t *testing.T) {
 	}
 	for _, f := range got {
 		shows(t, f, Warning, "no program can be run")
+	}
+}
+
+func TestFoldersThatProgramsMayReadAreLookedAt(t *testing.T) {
+	cfg := quiet(t)
+	file := filepath.Join(cfg.DataDir, "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct {
+		name, path string
+		level      Level
+		words      string
+	}{
+		{"a folder", t.TempDir(), OK, "may read"},
+		{"one that is not there", filepath.Join(cfg.DataDir, "nowhere"), Failed, "is not there"},
+		{"a file", file, Failed, "is not a folder"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			cfg.Sandbox.Roots = []sandbox.RootConfig{{Path: tc.path, Mode: "ro"}}
+			x := &examination{cfg: cfg}
+			shows(t, find(t, run(t.Context(), []check{{"sandbox roots", x.roots}}), "sandbox roots"), tc.level, tc.path, tc.words)
+		})
 	}
 }

@@ -22,10 +22,13 @@ const (
 	erDBAccessDenied   = 1044
 	erAccessDenied     = 1045
 	erUnknownDatabase  = 1049
+	erUnknownTable     = 1051
 	erShutdown         = 1053
+	erDuplicateColumn  = 1060
 	erDupEntry         = 1062
 	erHostBlocked      = 1129
 	erTableAccess      = 1142
+	erNoSuchTable      = 1146
 	erTableFull        = 1114
 	erNetReadError     = 1158
 	erNetReadTimeout   = 1159

@@ -163,9 +163,19 @@ func inspectMySQL(ctx context.Context, cfg Config, r *Report) (err error) {
 	var tables int
 	err = pool.QueryRowContext(ctx, "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = ? AND table_name = ?",
 		addr.cfg.DBName, cfg.versionTable()).Scan(&tables)
-	if err != nil || tables == 0 {
+	if err != nil {
 		return err
 	}
+	if tables > 0 {
+		err = r.readWritable(ctx, pool, addr, cfg)
+	}
+	if err == nil && r.Schema < r.Latest {
+		err = addr.explain(mayMigrate(ctx, pool))
+	}
+	return err
+}
+
+func (r *Report) readWritable(ctx context.Context, pool *sql.DB, addr address, cfg Config) error {
 	if err := mayWrite(ctx, pool, cfg.versionTable()); err != nil {
 		return addr.explain(err)
 	}
@@ -181,6 +191,26 @@ func mayWrite(ctx context.Context, pool *sql.DB, table string) error {
 		"DELETE FROM " + table + " WHERE 1 = 0",
 	} {
 		if _, err := pool.ExecContext(ctx, change); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// mayMigrate tries every kind of change that a migration makes on a table that
+// nobody has: a server checks rights before it looks for the table, or at the
+// columns of a new one.
+func mayMigrate(ctx context.Context, pool *sql.DB) error {
+	for _, try := range []struct {
+		change  string
+		allowed uint16 // what a server says to whoever may
+	}{
+		{"CREATE TABLE nanoclaw_rights (a INT, a INT)", erDuplicateColumn},
+		{"ALTER TABLE nanoclaw_rights ADD b INT", erNoSuchTable},
+		{"CREATE INDEX by_a ON nanoclaw_rights (a)", erNoSuchTable},
+		{"DROP TABLE nanoclaw_rights", erUnknownTable},
+	} {
+		if _, err := pool.ExecContext(ctx, try.change); err != nil && mysqlNumber(err) != try.allowed {
 			return err
 		}
 	}

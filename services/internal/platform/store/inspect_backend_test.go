@@ -39,6 +39,29 @@ func TestInspectFindsMissingRights(t *testing.T) {
 	}
 }
 
+func TestInspectFindsThatNobodyMayMigrate(t *testing.T) {
+	cfg := notes(t)
+	writer := user(t, "")
+	writer.DBName = nameOf(t, cfg)
+	cfg.DSN = config.Secret(writer.FormatDSN())
+	storetest.Admin(t, "CREATE DATABASE IF NOT EXISTS "+writer.DBName)
+	for _, tc := range []struct {
+		rights string
+		may    bool
+	}{
+		{"SELECT, INSERT, UPDATE, DELETE", false}, {"CREATE, DROP", false}, {"ALTER", false}, {"INDEX", true},
+	} {
+		storetest.Admin(t, fmt.Sprintf("GRANT %s ON %s.* TO '%s'@'%%'", tc.rights, writer.DBName, writer.User))
+		r, err := store.Inspect(ctx, cfg)
+		if denied := errors.Is(err, store.ErrDenied); denied == tc.may || err != nil && !denied {
+			t.Errorf("with %s too: %v", tc.rights, err)
+		}
+		if r.Schema != 0 || r.Latest == 0 {
+			t.Errorf("with %s too: %+v", tc.rights, r)
+		}
+	}
+}
+
 func TestInspectMakesNoDatabase(t *testing.T) {
 	addr := storetest.Server(t)
 	addr.DBName = ""
