@@ -93,7 +93,7 @@ func (x *examination) checks() []check {
 		{"data folder", x.dataFolder}, {"disk", x.disk}, {"identity key", x.identityKey}, {"tls", x.tls},
 	}
 	all = append(all, x.models()...)
-	all = append(all, check{"database", x.database}, check{"cache", x.cache}, check{"blobs", x.blobs}, check{"search", x.search}, check{"netguard", x.netguard}, check{"sandbox", x.sandbox}, check{"sandbox roots", x.roots})
+	all = append(all, check{"database", x.database}, check{"cache", x.cache}, check{"blobs", x.blobs}, check{"search", x.search}, check{"netguard", x.netguard}, check{"sandbox", x.sandbox}, check{"sandbox roots", x.roots}, check{"tools", x.tools})
 	all = append(all, x.services()...)
 	all = append(all, x.providers()...)
 	all = append(all, x.ports()...)

@@ -57,7 +57,7 @@ func (x *examination) roots(context.Context) []Finding {
 	for i, root := range x.cfg.Sandbox.Roots {
 		fix := fmt.Sprintf("correct sandbox.roots[%d].path, or make that folder readable for this user", i)
 		info, err := os.Stat(root.Path)
-		if err == nil {
+		if err == nil && info.IsDir() {
 			err = unix.Access(root.Path, unix.R_OK|unix.X_OK)
 		}
 		switch {
