@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protodesc"
 	"google.golang.org/protobuf/reflect/protoreflect"
@@ -81,5 +82,16 @@ func TestWarmFindsRulesThatDoNotCompile(t *testing.T) {
 				t.Errorf("warm = %v, want %q", err, tc.want)
 			}
 		})
+	}
+}
+
+func TestARuleThatNamesItsFieldIsNotNamedTwice(t *testing.T) {
+	v, err := newRequestValidator()
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = v.check(&orchestratorv1.SendMessageRequest{ConversationId: "c", Content: " "})
+	if got, want := status.Convert(rpcerr.From(err).Err()).Message(), "content must hold some text"; got != want {
+		t.Errorf("message = %q, want %q", got, want)
 	}
 }
