@@ -43,6 +43,12 @@ describe('follow', () => {
     ])
     expect(waits[2]).toBe(2000)
   })
+  it('waits no longer from cut to cut while each connection brings text', async () => {
+    const { read } = server([started, piece('a', 0)], [piece('ab', 0)], [piece('abc', 0)], [piece('abc', 0), done])
+    const { end, waits } = run({ read, start: keyed })
+    await end
+    expect(waits).toEqual([300, 300, 300])
+  })
   it('watches again when a piece was missed', async () => {
     const { read, asked } = server([started, piece('x', 4)], [piece('forty', 0), done])
     const state = await run({ read, start: keyed }).end

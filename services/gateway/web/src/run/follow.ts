@@ -68,7 +68,7 @@ export async function follow(f: Follow): Promise<RunState> {
     if (state.runId !== '') start = undefined // it was begun: from here on it is only watched
     else if (start && !repeatable(start)) throw new APIError({ message: 'The connection was cut before the server answered. Whether it got the message is not known: reload to see.', reason: 'CUT' })
     if (ended(state)) break
-    failures = state.lastSeq > before.lastSeq ? 1 : failures + 1
+    failures = readSoFar(state) > readSoFar(before) ? 1 : failures + 1
     await wait(Math.max(again, Math.min(firstPause * 2 ** (failures - 1), longestPause)), f.signal)
   }
   f.onConnection?.('open')
@@ -77,6 +77,11 @@ export async function follow(f: Follow): Promise<RunState> {
 
 function next(state: RunState, event: StreamEvent): RunState {
   return apply(state, { name: event.name, seq: Number(event.id) || 0, data: event.data })
+}
+
+// readSoFar grows with everything that a connection brought.
+function readSoFar(state: RunState): number {
+  return state.lastSeq + state.rounds.reduce((sum, r) => sum + r.thinking.bytes + r.text.bytes, 0)
 }
 
 /** passes says that a failure may be over soon. */
