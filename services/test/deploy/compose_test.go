@@ -316,7 +316,11 @@ func TestComposeStartsWithAConfigurationThatHolds(t *testing.T) {
 			t.Run(name, func(t *testing.T) {
 				env := maps.Clone(image)
 				maps.Copy(env, settings(s))
-				checkConfig(t, env, map[string]string{"/etc/nanoclaw/config.yml": read(t, composeDir+"/config.yml")})
+				files := map[string]string{"/etc/nanoclaw/config.yml": read(t, composeDir+"/config.yml")}
+				for _, secret := range s.Secrets {
+					files["/run/secrets/"+secret.Source] = signingKey()
+				}
+				checkConfig(t, env, files)
 			})
 		}
 	}

@@ -1,6 +1,9 @@
 package deploy
 
 import (
+	"crypto/ed25519"
+	"crypto/x509"
+	"encoding/pem"
 	"fmt"
 	"net"
 	"os"
@@ -102,20 +105,39 @@ func checkConfig(t *testing.T, env map[string]string, files map[string]string) {
 	cmd := exec.Command(nanoclaw, "config", "check")
 	cmd.Dir = dir
 	cmd.Env = []string{"HOME=" + dir}
-	for name, value := range env {
-		if content, ok := files[value]; ok {
-			value = filepath.Join(dir, filepath.Base(value))
-			if err := os.WriteFile(value, []byte(content), 0o600); err != nil {
-				t.Fatal(err)
-			}
+	// What is mounted in the container lies in the folder here, and what names a
+	// mounted file names it there.
+	var moved []string
+	for path := range files {
+		moved = append(moved, path, filepath.Join(dir, filepath.Base(path)))
+	}
+	here := strings.NewReplacer(moved...)
+	for path, content := range files {
+		if err := os.WriteFile(filepath.Join(dir, filepath.Base(path)), []byte(here.Replace(content)), 0o600); err != nil {
+			t.Fatal(err)
 		}
-		cmd.Env = append(cmd.Env, name+"="+value)
+	}
+	for name, value := range env {
+		cmd.Env = append(cmd.Env, name+"="+here.Replace(value))
 	}
 	out, err := cmd.CombinedOutput()
 	if err != nil || strings.Contains(string(out), "warning") {
 		t.Errorf("nanoclaw config check: %v\n%s", err, out)
 	}
 }
+
+// signingKey is a key of a deployment, as openssl makes it.
+var signingKey = sync.OnceValue(func() string {
+	_, key, err := ed25519.GenerateKey(nil)
+	if err != nil {
+		panic(err)
+	}
+	der, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		panic(err)
+	}
+	return string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}))
+})
 
 // checkTargets says whether a command line starts something that exists.
 func checkTargets(t *testing.T, args []string) {

@@ -21,7 +21,7 @@ var secrets = map[string]map[string]string{
 		"s3-access-key-id":     "an-id",
 		"s3-secret-access-key": "a-secret",
 	},
-	"nanoclaw-identity": {"identity.key": ""},
+	"nanoclaw-identity": {"identity.key": signingKey()},
 }
 
 // environment is what a container sees, as the kubelet makes it.
