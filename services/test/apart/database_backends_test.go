@@ -188,7 +188,7 @@ func TestADatabaseThatIsSlowIsWaitedFor(t *testing.T) {
 	var reading sync.WaitGroup
 	reading.Go(func() { r.watch(ctx, a, b) })
 	pause := 300 * time.Millisecond
-	if full() {
+	if world.Full() {
 		pause = 2 * time.Second
 	}
 	l.set(faults{delay: pause})

@@ -20,6 +20,3 @@ func TestMain(m *testing.M) {
 		os.Exit(code)
 	}))
 }
-
-// full reports whether the long counts are asked for, as make test-faults does.
-func full() bool { return os.Getenv("NANOCLAW_TEST_FULL") == "1" }

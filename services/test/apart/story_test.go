@@ -204,7 +204,7 @@ func TestARevokedTokenIsRefusedEverywhere(t *testing.T) {
 	if err := search(freshToken); status.Code(err) != codes.Unauthenticated {
 		t.Errorf("a token that search did not know: %v", err)
 	}
-	if !full() {
+	if !world.Full() {
 		return // search may remember the other for a minute
 	}
 	revoked := time.Now()

@@ -203,9 +203,9 @@ func TestARunGoesOnAfterKill9(t *testing.T) {
 func TestARunGoesOnAfterKill9AtAnyMoment(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
-	for _, seed := range seeds(t, sample(6, 150)) {
+	for _, seed := range seeds(t, world.Sample(6, 150)) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
-			h.survive(t, moment{after: time.Duration(random(seed).IntN(400)) * time.Millisecond})
+			h.survive(t, moment{after: time.Duration(world.Random(seed).IntN(400)) * time.Millisecond})
 		})
 	}
 	h.leave(t)

@@ -5,11 +5,8 @@
 package runs
 
 import (
-	"math/rand/v2"
 	"os"
-	"strconv"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
@@ -30,36 +27,16 @@ func TestMain(m *testing.M) {
 	}))
 }
 
-// full reports whether the long counts are asked for, as make test-faults does.
-func full() bool { return os.Getenv("NANOCLAW_TEST_FULL") == "1" }
-
-// sample is short, or all when the long counts are asked for.
-func sample(short, all int) int {
-	if full() {
-		return all
-	}
-	return short
-}
-
-// seeds are n seeds after the one of NANOCLAW_TEST_SEED, or of the clock.
+// seeds are n seeds after that of the tests.
 func seeds(t testing.TB, n int) []uint64 {
 	t.Helper()
-	first := uint64(time.Now().UnixNano() % 1_000_000)
-	if s := os.Getenv("NANOCLAW_TEST_SEED"); s != "" {
-		var err error
-		if first, err = strconv.ParseUint(s, 10, 64); err != nil {
-			t.Fatalf("NANOCLAW_TEST_SEED: %v", err)
-		}
-	}
-	t.Logf("seeds %d to %d; repeat with NANOCLAW_TEST_SEED=%d", first, first+uint64(n)-1, first)
+	first := world.Seed(t)
 	all := make([]uint64, n)
 	for i := range all {
 		all[i] = first + uint64(i)
 	}
 	return all
 }
-
-func random(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 0x6e616e6f)) }
 
 // checkRun checks that a run has ended and is told in one way only: by its log,
 // which has no gap, by every reader, and by the stored message. It returns the
