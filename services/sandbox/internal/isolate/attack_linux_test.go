@@ -50,7 +50,7 @@ const attackTime = 60 * time.Second
 // is right, the next program runs, nothing is left, and the host is as it was.
 func (w *attackWorld) try(t *testing.T, a attack) {
 	t.Helper()
-	mark := "attack-" + strings.ToLower(rand.Text()[:12])
+	mark := newMark("attack")
 	s := Spec{Limits: a.limits, Stdin: a.stdin, Files: map[string][]byte{mark: []byte(w.program(a))}}
 	if s.Limits.Wall == 0 {
 		s.Limits.Wall = attackTime
@@ -134,6 +134,11 @@ func (w *attackWorld) unharmed(t *testing.T, mark string) {
 	w.canaries(t)
 }
 
+// newMark is a word for processesWith that no other process of the machine has.
+func newMark(name string) string {
+	return name + "-" + strings.ToLower(rand.Text()[:12])
+}
+
 // processesWith finds processes that have a word in their command line, which
 // the processes of a sandbox have from its beginning.
 func processesWith(word string) []string {
@@ -147,11 +152,19 @@ func processesWith(word string) []string {
 	return found
 }
 
+// mounts are the lines of the host's mounts.
+func mounts() []string {
+	b, _ := os.ReadFile("/proc/self/mountinfo")
+	return slices.Collect(strings.Lines(string(b)))
+}
+
 // mountsLeft are mounts of the host that only a sandbox can have made.
 func (w *attackWorld) mountsLeft() []string {
 	var left []string
-	b, _ := os.ReadFile("/proc/self/mountinfo")
-	for line := range strings.Lines(string(b)) {
+	for _, line := range mounts() {
+		if slices.Contains(w.mounts, line) {
+			continue
+		}
 		for _, part := range []string{w.home, w.temp, "/newroot", "/oldroot", " /workspace ", "/run/nanoclaw"} {
 			if strings.Contains(line, part) {
 				left = append(left, line)

@@ -29,6 +29,7 @@ type attackWorld struct {
 	reached     atomic.Int64
 	sleeper     *exec.Cmd
 	descriptors int
+	mounts      []string // the host's before
 	replace     *strings.Replacer
 }
 
@@ -61,7 +62,7 @@ func newAttackWorld(t *testing.T) *attackWorld {
 	}
 	t.Cleanup(func() { _ = unix.Close(leak) })
 
-	w.home, w.temp = t.TempDir(), t.TempDir()
+	w.home, w.temp, w.mounts = t.TempDir(), t.TempDir(), mounts()
 	t.Setenv("TMPDIR", w.temp)
 	w.driver = newDriver(t, Config{MemoryPoll: true})
 	if missing := w.driver.Probe(t.Context()).Missing(); len(missing) > 0 {

@@ -26,14 +26,15 @@ func TestLife(t *testing.T) {
 	}
 
 	t.Run("a program that is cancelled is gone with all it has started", func(t *testing.T) {
+		mark := newMark("cancelled-program")
 		ctx, cancel := context.WithCancel(t.Context())
-		s := spec("cancelled-program", "trap '' TERM; setsid sleep 3600 & sleep 3600")
+		s := spec(mark, "trap '' TERM; setsid sleep 3600 & sleep 3600")
 		s.Started = func(Start) { cancel() }
 		res, err := w.driver.Run(ctx, s)
 		if err != nil || res.Status != StatusCancelled || res.Signal != "SIGKILL" {
 			t.Errorf("%+v, %v", res, err)
 		}
-		w.unharmed(t, "cancelled-program")
+		w.unharmed(t, mark)
 	})
 
 	t.Run("one that was cancelled before does not start", func(t *testing.T) {
@@ -47,9 +48,10 @@ func TestLife(t *testing.T) {
 	})
 
 	t.Run("a reader that does not read holds up neither the limit nor the end", func(t *testing.T) {
+		mark := newMark("blocked-program")
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		s := spec("blocked-program", "yes")
+		s := spec(mark, "yes")
 		s.Limits.Wall = 200 * time.Millisecond
 		stuck := make(chan struct{})
 		s.Stdout = writerFunc(func([]byte) (int, error) {
@@ -66,7 +68,7 @@ func TestLife(t *testing.T) {
 			done <- res
 		}()
 		<-stuck
-		gone(t, "blocked-program") // while the reader still does not read
+		gone(t, mark) // while the reader still does not read
 		cancel()
 		if res := <-done; res.Status != StatusTimeoutWall {
 			t.Errorf("%+v", res)
@@ -84,11 +86,12 @@ func TestLife(t *testing.T) {
 	})
 
 	t.Run("many at once", func(t *testing.T) {
+		mark := newMark("many")
 		var all sync.WaitGroup
 		for range 24 {
 			all.Go(func() {
 				var out bytes.Buffer
-				s := spec("many", "echo $((6*7)); ls /proc | grep -c '^[0-9]'; ls -A /tmp /workspace /dev/shm; echo x > /tmp/x")
+				s := spec(mark, "echo $((6*7)); ls /proc | grep -c '^[0-9]'; ls -A /tmp /workspace /dev/shm; echo x > /tmp/x")
 				s.Stdout = &out
 				res, err := w.driver.Run(t.Context(), s)
 				if err != nil || res.Status != StatusOK || !strings.HasPrefix(out.String(), "42\n") {
@@ -97,7 +100,7 @@ func TestLife(t *testing.T) {
 			})
 		}
 		all.Wait()
-		w.unharmed(t, "many")
+		w.unharmed(t, mark)
 	})
 
 	t.Run("nothing of one is there for the next", func(t *testing.T) {
@@ -189,11 +192,12 @@ func TestLife(t *testing.T) {
 	})
 
 	t.Run("a program that is not there", func(t *testing.T) {
-		_, err := w.driver.Run(t.Context(), Spec{Argv: []string{"no-such-program"}})
-		if err == nil || !strings.Contains(err.Error(), "no-such-program") || !strings.Contains(err.Error(), "No such file") {
+		mark := newMark("no-such-program")
+		_, err := w.driver.Run(t.Context(), Spec{Argv: []string{mark}})
+		if err == nil || !strings.Contains(err.Error(), mark) || !strings.Contains(err.Error(), "No such file") {
 			t.Errorf("error %v", err)
 		}
-		w.unharmed(t, "no-such-program")
+		w.unharmed(t, mark)
 	})
 
 	t.Run("no zombie is left to a service that inherits orphans, as the first process of a container does", func(t *testing.T) {
@@ -214,29 +218,32 @@ func TestLife(t *testing.T) {
 	})
 
 	t.Run("the service killed in the middle", func(t *testing.T) {
+		mark := newMark("orphaned-program")
 		// The first process has asked to die with the service before it has put
 		// the filter of system calls on itself.
-		cgroups := killedService(t, "orphaned-program",
+		cgroups := killedService(t, mark,
 			`trap '' TERM INT HUP; until grep -q 'Seccomp:.*2' /proc/1/status; do :; done; echo ready; sleep 3600 & sleep 3600; wait`, "ready")
-		gone(t, "orphaned-program")
+		gone(t, mark)
 		newDriver(t, Config{}).swept(t, cgroups)
-		w.unharmed(t, "orphaned-program")
+		w.unharmed(t, mark)
 	})
 
 	t.Run("the service killed at the worst moment", func(t *testing.T) {
+		mark := newMark("stranded-program")
 		for range 5 {
-			cgroups := killedService(t, "stranded-program", "sleep 3600", "made")
+			cgroups := killedService(t, mark, "sleep 3600", "made")
 			newDriver(t, Config{}).swept(t, cgroups)
-			gone(t, "stranded-program")
+			gone(t, mark)
 		}
 	})
 
 	t.Run("the service closed in the middle", func(t *testing.T) {
+		mark := newMark("closed-program")
 		d := newDriver(t, Config{MemoryPoll: true})
 		d.Probe(t.Context())
 		started, done := make(chan struct{}), make(chan Result)
 		go func() {
-			s := spec("closed-program", "sleep 3600")
+			s := spec(mark, "sleep 3600")
 			s.Started = func(Start) { close(started) }
 			res, err := d.Run(t.Context(), s)
 			if err != nil {
@@ -256,7 +263,7 @@ func TestLife(t *testing.T) {
 		if _, err := d.Run(t.Context(), spec("late", "true")); !errors.Is(err, ErrClosed) {
 			t.Errorf("a run after Close: %v", err)
 		}
-		w.unharmed(t, "closed-program")
+		w.unharmed(t, mark)
 	})
 }
 
