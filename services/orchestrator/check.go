@@ -1,9 +1,7 @@
 package orchestrator
 
 import (
-	"cmp"
 	"context"
-	"fmt"
 
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/store"
 	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/provider"
@@ -16,9 +14,9 @@ type ModelAnswer = provider.Catalogue
 // has the model. Nothing is asked of the model itself. An error that may pass
 // by itself has the method Retryable, which says true.
 func CheckModel(ctx context.Context, m ModelConfig) (ModelAnswer, error) {
-	client, err := provider.New(provider.Config{Model: cmp.Or(m.Model, m.ID), APIURL: m.APIURL, APIKey: m.APIKey, Headers: m.Headers})
+	client, err := newClient(m)
 	if err != nil {
-		return ModelAnswer{}, fmt.Errorf("model %s: %w", m.ID, err)
+		return ModelAnswer{}, err
 	}
 	defer client.Close()
 	return client.Probe(ctx)

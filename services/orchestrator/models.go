@@ -25,18 +25,10 @@ type models struct {
 func newModels(cfg Config) (*models, error) {
 	m := &models{byID: map[string]engine.Model{}}
 	for _, mc := range cfg.Models {
-		profile, err := provider.NamedProfile(mc.Profile, mc.APIURL)
+		client, err := newClient(mc)
 		if err != nil {
 			m.close()
-			return nil, fmt.Errorf("model %s: %w", mc.ID, err)
-		}
-		client, err := provider.New(provider.Config{
-			Model: cmp.Or(mc.Model, mc.ID), APIURL: mc.APIURL, APIKey: mc.APIKey, Headers: mc.Headers,
-			FirstByteTimeout: mc.Timeout, IdleTimeout: mc.Timeout, Profile: profile,
-		})
-		if err != nil {
-			m.close()
-			return nil, fmt.Errorf("model %s: %w", mc.ID, err)
+			return nil, err
 		}
 		window := cmp.Or(mc.ContextWindow, defaultContextWindow)
 		m.clients = append(m.clients, client)
