@@ -4,7 +4,7 @@
 // 	protoc        (unknown)
 // source: nanoclaw/fetcher/v1/fetcher.proto
 
-// Fetching and reading of web pages.
+// Fetching and reading of web pages and documents.
 
 package fetcherv1
 
@@ -161,14 +161,17 @@ type FetchRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Absolute http or https address.
 	Url string `protobuf:"bytes,1,opt,name=url,proto3" json:"url,omitempty"`
-	// What to extract: text (default), links, images or structured.
+	// What to extract: text (default), markdown, links, images, structured,
+	// tables, metadata, feed (of an RSS, Atom or JSON feed), full_text (all text of
+	// the page) or raw (the body as text, undigested).
 	ExtractType string `protobuf:"bytes,2,opt,name=extract_type,json=extractType,proto3" json:"extract_type,omitempty"`
 	// Where to read on in a page whose answer was truncated: the first character
-	// of the text, the first entry of links and images, or the first character of
-	// the paragraphs of structured.
+	// of text, markdown, full_text and raw, the first character of the paragraphs
+	// of structured, the first entry of links, images and feeds, or the first row
+	// of the tables, counted over all of them.
 	Offset int32 `protobuf:"varint,3,opt,name=offset,proto3" json:"offset,omitempty"`
-	// Most characters of text or paragraphs in the answer, 100 to 1,000,000;
-	// 10,000 when not set.
+	// Most characters of text, paragraphs, table cells or feed entries in the
+	// answer, 100 to 1,000,000; 10,000 when not set.
 	MaxChars      *int32 `protobuf:"varint,4,opt,name=max_chars,json=maxChars,proto3,oneof" json:"max_chars,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -245,7 +248,7 @@ type FetchResponse struct {
 	Truncated bool `protobuf:"varint,4,opt,name=truncated,proto3" json:"truncated,omitempty"`
 	// Offset to ask for next; 0 when nothing was cut.
 	NextOffset int32 `protobuf:"varint,5,opt,name=next_offset,json=nextOffset,proto3" json:"next_offset,omitempty"`
-	// Characters of text or paragraphs in all; 0 for links and images.
+	// Characters of text or paragraphs in all; 0 for lists.
 	TotalChars int32 `protobuf:"varint,6,opt,name=total_chars,json=totalChars,proto3" json:"total_chars,omitempty"`
 	// What went less than well, for a person.
 	Warnings      []string `protobuf:"bytes,7,rep,name=warnings,proto3" json:"warnings,omitempty"`
@@ -332,24 +335,305 @@ func (x *FetchResponse) GetWarnings() []string {
 	return nil
 }
 
+// ExtractRequest is one message of a document.
+type ExtractRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// What the message carries.
+	//
+	// Types that are valid to be assigned to Part:
+	//
+	//	*ExtractRequest_Target
+	//	*ExtractRequest_Data
+	Part          isExtractRequest_Part `protobuf_oneof:"part"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ExtractRequest) Reset() {
+	*x = ExtractRequest{}
+	mi := &file_nanoclaw_fetcher_v1_fetcher_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ExtractRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ExtractRequest) ProtoMessage() {}
+
+func (x *ExtractRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_nanoclaw_fetcher_v1_fetcher_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ExtractRequest.ProtoReflect.Descriptor instead.
+func (*ExtractRequest) Descriptor() ([]byte, []int) {
+	return file_nanoclaw_fetcher_v1_fetcher_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *ExtractRequest) GetPart() isExtractRequest_Part {
+	if x != nil {
+		return x.Part
+	}
+	return nil
+}
+
+func (x *ExtractRequest) GetTarget() *ExtractTarget {
+	if x != nil {
+		if x, ok := x.Part.(*ExtractRequest_Target); ok {
+			return x.Target
+		}
+	}
+	return nil
+}
+
+func (x *ExtractRequest) GetData() []byte {
+	if x != nil {
+		if x, ok := x.Part.(*ExtractRequest_Data); ok {
+			return x.Data
+		}
+	}
+	return nil
+}
+
+type isExtractRequest_Part interface {
+	isExtractRequest_Part()
+}
+
+type ExtractRequest_Target struct {
+	// What is sent and what is wanted of it; the first message.
+	Target *ExtractTarget `protobuf:"bytes,1,opt,name=target,proto3,oneof"`
+}
+
+type ExtractRequest_Data struct {
+	// Bytes of the document, at most 1 MiB a message.
+	Data []byte `protobuf:"bytes,2,opt,name=data,proto3,oneof"`
+}
+
+func (*ExtractRequest_Target) isExtractRequest_Part() {}
+
+func (*ExtractRequest_Data) isExtractRequest_Part() {}
+
+// ExtractTarget describes a document and what is wanted of it.
+type ExtractTarget struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Name of the document with its extension, as "report.pdf". It decides only
+	// where the bytes and content_type do not.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// Content-Type, where one is known.
+	ContentType string `protobuf:"bytes,2,opt,name=content_type,json=contentType,proto3" json:"content_type,omitempty"`
+	// Absolute address that relative links are read against; may be empty.
+	Url string `protobuf:"bytes,3,opt,name=url,proto3" json:"url,omitempty"`
+	// What to extract, as in FetchRequest.
+	ExtractType string `protobuf:"bytes,4,opt,name=extract_type,json=extractType,proto3" json:"extract_type,omitempty"`
+	// Where to read on, as in FetchRequest.
+	Offset int32 `protobuf:"varint,5,opt,name=offset,proto3" json:"offset,omitempty"`
+	// Most characters in the answer, as in FetchRequest.
+	MaxChars      *int32 `protobuf:"varint,6,opt,name=max_chars,json=maxChars,proto3,oneof" json:"max_chars,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ExtractTarget) Reset() {
+	*x = ExtractTarget{}
+	mi := &file_nanoclaw_fetcher_v1_fetcher_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ExtractTarget) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ExtractTarget) ProtoMessage() {}
+
+func (x *ExtractTarget) ProtoReflect() protoreflect.Message {
+	mi := &file_nanoclaw_fetcher_v1_fetcher_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ExtractTarget.ProtoReflect.Descriptor instead.
+func (*ExtractTarget) Descriptor() ([]byte, []int) {
+	return file_nanoclaw_fetcher_v1_fetcher_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *ExtractTarget) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *ExtractTarget) GetContentType() string {
+	if x != nil {
+		return x.ContentType
+	}
+	return ""
+}
+
+func (x *ExtractTarget) GetUrl() string {
+	if x != nil {
+		return x.Url
+	}
+	return ""
+}
+
+func (x *ExtractTarget) GetExtractType() string {
+	if x != nil {
+		return x.ExtractType
+	}
+	return ""
+}
+
+func (x *ExtractTarget) GetOffset() int32 {
+	if x != nil {
+		return x.Offset
+	}
+	return 0
+}
+
+func (x *ExtractTarget) GetMaxChars() int32 {
+	if x != nil && x.MaxChars != nil {
+		return *x.MaxChars
+	}
+	return 0
+}
+
+// ExtractResponse is what was read of a document.
+type ExtractResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The extracted content, by extract_type.
+	Content *PageContent `protobuf:"bytes,1,opt,name=content,proto3" json:"content,omitempty"`
+	// What is known of the document. Fields about an HTTP answer are empty.
+	Metadata *PageMetadata `protobuf:"bytes,2,opt,name=metadata,proto3" json:"metadata,omitempty"`
+	// There is more than this answer holds.
+	Truncated bool `protobuf:"varint,3,opt,name=truncated,proto3" json:"truncated,omitempty"`
+	// Offset to ask for next; 0 when nothing was cut.
+	NextOffset int32 `protobuf:"varint,4,opt,name=next_offset,json=nextOffset,proto3" json:"next_offset,omitempty"`
+	// Characters of text or paragraphs in all; 0 for lists.
+	TotalChars int32 `protobuf:"varint,5,opt,name=total_chars,json=totalChars,proto3" json:"total_chars,omitempty"`
+	// What went less than well, for a person.
+	Warnings      []string `protobuf:"bytes,6,rep,name=warnings,proto3" json:"warnings,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ExtractResponse) Reset() {
+	*x = ExtractResponse{}
+	mi := &file_nanoclaw_fetcher_v1_fetcher_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ExtractResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ExtractResponse) ProtoMessage() {}
+
+func (x *ExtractResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_nanoclaw_fetcher_v1_fetcher_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ExtractResponse.ProtoReflect.Descriptor instead.
+func (*ExtractResponse) Descriptor() ([]byte, []int) {
+	return file_nanoclaw_fetcher_v1_fetcher_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *ExtractResponse) GetContent() *PageContent {
+	if x != nil {
+		return x.Content
+	}
+	return nil
+}
+
+func (x *ExtractResponse) GetMetadata() *PageMetadata {
+	if x != nil {
+		return x.Metadata
+	}
+	return nil
+}
+
+func (x *ExtractResponse) GetTruncated() bool {
+	if x != nil {
+		return x.Truncated
+	}
+	return false
+}
+
+func (x *ExtractResponse) GetNextOffset() int32 {
+	if x != nil {
+		return x.NextOffset
+	}
+	return 0
+}
+
+func (x *ExtractResponse) GetTotalChars() int32 {
+	if x != nil {
+		return x.TotalChars
+	}
+	return 0
+}
+
+func (x *ExtractResponse) GetWarnings() []string {
+	if x != nil {
+		return x.Warnings
+	}
+	return nil
+}
+
 // PageContent holds the fields that the extract type fills.
 type PageContent struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The text of the page (extract_type text).
+	// The main content of the page as text (extract_type text).
 	Text string `protobuf:"bytes,1,opt,name=text,proto3" json:"text,omitempty"`
 	// Absolute http(s) links, at most 100 (extract_type links).
 	Links []*Link `protobuf:"bytes,2,rep,name=links,proto3" json:"links,omitempty"`
 	// Absolute http(s) images, at most 50 (extract_type images).
 	Images []*Image `protobuf:"bytes,3,rep,name=images,proto3" json:"images,omitempty"`
 	// Parts of the page (extract_type structured).
-	Structured    *StructuredPage `protobuf:"bytes,4,opt,name=structured,proto3" json:"structured,omitempty"`
+	Structured *StructuredPage `protobuf:"bytes,4,opt,name=structured,proto3" json:"structured,omitempty"`
+	// The main content as Markdown (extract_type markdown).
+	Markdown string `protobuf:"bytes,5,opt,name=markdown,proto3" json:"markdown,omitempty"`
+	// Tables of data (extract_type tables).
+	Tables []*Table `protobuf:"bytes,6,rep,name=tables,proto3" json:"tables,omitempty"`
+	// The feed (extract_type feed).
+	Feed *Feed `protobuf:"bytes,7,opt,name=feed,proto3" json:"feed,omitempty"`
+	// The body as text, as it came (extract_type raw).
+	Raw string `protobuf:"bytes,8,opt,name=raw,proto3" json:"raw,omitempty"`
+	// All text of the page with its navigation and the like (extract_type
+	// full_text).
+	FullText      string `protobuf:"bytes,9,opt,name=full_text,json=fullText,proto3" json:"full_text,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *PageContent) Reset() {
 	*x = PageContent{}
-	mi := &file_nanoclaw_fetcher_v1_fetcher_proto_msgTypes[4]
+	mi := &file_nanoclaw_fetcher_v1_fetcher_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -361,7 +645,7 @@ func (x *PageContent) String() string {
 func (*PageContent) ProtoMessage() {}
 
 func (x *PageContent) ProtoReflect() protoreflect.Message {
-	mi := &file_nanoclaw_fetcher_v1_fetcher_proto_msgTypes[4]
+	mi := &file_nanoclaw_fetcher_v1_fetcher_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -374,7 +658,7 @@ func (x *PageContent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PageContent.ProtoReflect.Descriptor instead.
 func (*PageContent) Descriptor() ([]byte, []int) {
-	return file_nanoclaw_fetcher_v1_fetcher_proto_rawDescGZIP(), []int{4}
+	return file_nanoclaw_fetcher_v1_fetcher_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *PageContent) GetText() string {
@@ -405,6 +689,370 @@ func (x *PageContent) GetStructured() *StructuredPage {
 	return nil
 }
 
+func (x *PageContent) GetMarkdown() string {
+	if x != nil {
+		return x.Markdown
+	}
+	return ""
+}
+
+func (x *PageContent) GetTables() []*Table {
+	if x != nil {
+		return x.Tables
+	}
+	return nil
+}
+
+func (x *PageContent) GetFeed() *Feed {
+	if x != nil {
+		return x.Feed
+	}
+	return nil
+}
+
+func (x *PageContent) GetRaw() string {
+	if x != nil {
+		return x.Raw
+	}
+	return ""
+}
+
+func (x *PageContent) GetFullText() string {
+	if x != nil {
+		return x.FullText
+	}
+	return ""
+}
+
+// Table is one table of a page, a sheet of a workbook or a CSV file, or the part
+// of it that fits the answer.
+type Table struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Caption, or name of the sheet; may be empty.
+	Caption string `protobuf:"bytes,1,opt,name=caption,proto3" json:"caption,omitempty"`
+	// The first row names the columns. It comes with every part of the table.
+	Header bool `protobuf:"varint,2,opt,name=header,proto3" json:"header,omitempty"`
+	// The rows, all of the same length.
+	Rows []*TableRow `protobuf:"bytes,3,rep,name=rows,proto3" json:"rows,omitempty"`
+	// Rows of the whole table.
+	TotalRows     int32 `protobuf:"varint,4,opt,name=total_rows,json=totalRows,proto3" json:"total_rows,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Table) Reset() {
+	*x = Table{}
+	mi := &file_nanoclaw_fetcher_v1_fetcher_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Table) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Table) ProtoMessage() {}
+
+func (x *Table) ProtoReflect() protoreflect.Message {
+	mi := &file_nanoclaw_fetcher_v1_fetcher_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Table.ProtoReflect.Descriptor instead.
+func (*Table) Descriptor() ([]byte, []int) {
+	return file_nanoclaw_fetcher_v1_fetcher_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *Table) GetCaption() string {
+	if x != nil {
+		return x.Caption
+	}
+	return ""
+}
+
+func (x *Table) GetHeader() bool {
+	if x != nil {
+		return x.Header
+	}
+	return false
+}
+
+func (x *Table) GetRows() []*TableRow {
+	if x != nil {
+		return x.Rows
+	}
+	return nil
+}
+
+func (x *Table) GetTotalRows() int32 {
+	if x != nil {
+		return x.TotalRows
+	}
+	return 0
+}
+
+// TableRow is one row.
+type TableRow struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Its cells as they are shown.
+	Cells         []string `protobuf:"bytes,1,rep,name=cells,proto3" json:"cells,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TableRow) Reset() {
+	*x = TableRow{}
+	mi := &file_nanoclaw_fetcher_v1_fetcher_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TableRow) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TableRow) ProtoMessage() {}
+
+func (x *TableRow) ProtoReflect() protoreflect.Message {
+	mi := &file_nanoclaw_fetcher_v1_fetcher_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TableRow.ProtoReflect.Descriptor instead.
+func (*TableRow) Descriptor() ([]byte, []int) {
+	return file_nanoclaw_fetcher_v1_fetcher_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *TableRow) GetCells() []string {
+	if x != nil {
+		return x.Cells
+	}
+	return nil
+}
+
+// Feed is an RSS, Atom or JSON feed.
+type Feed struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Title of the feed.
+	Title string `protobuf:"bytes,1,opt,name=title,proto3" json:"title,omitempty"`
+	// What it is about.
+	Description string `protobuf:"bytes,2,opt,name=description,proto3" json:"description,omitempty"`
+	// Absolute address of its site.
+	Url string `protobuf:"bytes,3,opt,name=url,proto3" json:"url,omitempty"`
+	// Its language, as it says.
+	Language string `protobuf:"bytes,4,opt,name=language,proto3" json:"language,omitempty"`
+	// When it was last changed, RFC 3339; empty when it does not say.
+	Updated string `protobuf:"bytes,5,opt,name=updated,proto3" json:"updated,omitempty"`
+	// The entries, in order.
+	Items []*FeedItem `protobuf:"bytes,6,rep,name=items,proto3" json:"items,omitempty"`
+	// Entries of the whole feed.
+	TotalItems    int32 `protobuf:"varint,7,opt,name=total_items,json=totalItems,proto3" json:"total_items,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Feed) Reset() {
+	*x = Feed{}
+	mi := &file_nanoclaw_fetcher_v1_fetcher_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Feed) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Feed) ProtoMessage() {}
+
+func (x *Feed) ProtoReflect() protoreflect.Message {
+	mi := &file_nanoclaw_fetcher_v1_fetcher_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Feed.ProtoReflect.Descriptor instead.
+func (*Feed) Descriptor() ([]byte, []int) {
+	return file_nanoclaw_fetcher_v1_fetcher_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *Feed) GetTitle() string {
+	if x != nil {
+		return x.Title
+	}
+	return ""
+}
+
+func (x *Feed) GetDescription() string {
+	if x != nil {
+		return x.Description
+	}
+	return ""
+}
+
+func (x *Feed) GetUrl() string {
+	if x != nil {
+		return x.Url
+	}
+	return ""
+}
+
+func (x *Feed) GetLanguage() string {
+	if x != nil {
+		return x.Language
+	}
+	return ""
+}
+
+func (x *Feed) GetUpdated() string {
+	if x != nil {
+		return x.Updated
+	}
+	return ""
+}
+
+func (x *Feed) GetItems() []*FeedItem {
+	if x != nil {
+		return x.Items
+	}
+	return nil
+}
+
+func (x *Feed) GetTotalItems() int32 {
+	if x != nil {
+		return x.TotalItems
+	}
+	return 0
+}
+
+// FeedItem is one entry of a feed.
+type FeedItem struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Title.
+	Title string `protobuf:"bytes,1,opt,name=title,proto3" json:"title,omitempty"`
+	// Absolute address.
+	Url string `protobuf:"bytes,2,opt,name=url,proto3" json:"url,omitempty"`
+	// Id that the feed gives it.
+	Id string `protobuf:"bytes,3,opt,name=id,proto3" json:"id,omitempty"`
+	// Who wrote it.
+	Author string `protobuf:"bytes,4,opt,name=author,proto3" json:"author,omitempty"`
+	// When it was published, RFC 3339; empty when it does not say.
+	Published string `protobuf:"bytes,5,opt,name=published,proto3" json:"published,omitempty"`
+	// When it was last changed, RFC 3339; empty when it does not say.
+	Updated string `protobuf:"bytes,6,opt,name=updated,proto3" json:"updated,omitempty"`
+	// Its text without markup.
+	Summary string `protobuf:"bytes,7,opt,name=summary,proto3" json:"summary,omitempty"`
+	// Its categories.
+	Categories    []string `protobuf:"bytes,8,rep,name=categories,proto3" json:"categories,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FeedItem) Reset() {
+	*x = FeedItem{}
+	mi := &file_nanoclaw_fetcher_v1_fetcher_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FeedItem) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FeedItem) ProtoMessage() {}
+
+func (x *FeedItem) ProtoReflect() protoreflect.Message {
+	mi := &file_nanoclaw_fetcher_v1_fetcher_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FeedItem.ProtoReflect.Descriptor instead.
+func (*FeedItem) Descriptor() ([]byte, []int) {
+	return file_nanoclaw_fetcher_v1_fetcher_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *FeedItem) GetTitle() string {
+	if x != nil {
+		return x.Title
+	}
+	return ""
+}
+
+func (x *FeedItem) GetUrl() string {
+	if x != nil {
+		return x.Url
+	}
+	return ""
+}
+
+func (x *FeedItem) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *FeedItem) GetAuthor() string {
+	if x != nil {
+		return x.Author
+	}
+	return ""
+}
+
+func (x *FeedItem) GetPublished() string {
+	if x != nil {
+		return x.Published
+	}
+	return ""
+}
+
+func (x *FeedItem) GetUpdated() string {
+	if x != nil {
+		return x.Updated
+	}
+	return ""
+}
+
+func (x *FeedItem) GetSummary() string {
+	if x != nil {
+		return x.Summary
+	}
+	return ""
+}
+
+func (x *FeedItem) GetCategories() []string {
+	if x != nil {
+		return x.Categories
+	}
+	return nil
+}
+
 // Link is one link of a page.
 type Link struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -418,7 +1066,7 @@ type Link struct {
 
 func (x *Link) Reset() {
 	*x = Link{}
-	mi := &file_nanoclaw_fetcher_v1_fetcher_proto_msgTypes[5]
+	mi := &file_nanoclaw_fetcher_v1_fetcher_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -430,7 +1078,7 @@ func (x *Link) String() string {
 func (*Link) ProtoMessage() {}
 
 func (x *Link) ProtoReflect() protoreflect.Message {
-	mi := &file_nanoclaw_fetcher_v1_fetcher_proto_msgTypes[5]
+	mi := &file_nanoclaw_fetcher_v1_fetcher_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -443,7 +1091,7 @@ func (x *Link) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Link.ProtoReflect.Descriptor instead.
 func (*Link) Descriptor() ([]byte, []int) {
-	return file_nanoclaw_fetcher_v1_fetcher_proto_rawDescGZIP(), []int{5}
+	return file_nanoclaw_fetcher_v1_fetcher_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Link) GetText() string {
@@ -473,7 +1121,7 @@ type Image struct {
 
 func (x *Image) Reset() {
 	*x = Image{}
-	mi := &file_nanoclaw_fetcher_v1_fetcher_proto_msgTypes[6]
+	mi := &file_nanoclaw_fetcher_v1_fetcher_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -485,7 +1133,7 @@ func (x *Image) String() string {
 func (*Image) ProtoMessage() {}
 
 func (x *Image) ProtoReflect() protoreflect.Message {
-	mi := &file_nanoclaw_fetcher_v1_fetcher_proto_msgTypes[6]
+	mi := &file_nanoclaw_fetcher_v1_fetcher_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -498,7 +1146,7 @@ func (x *Image) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Image.ProtoReflect.Descriptor instead.
 func (*Image) Descriptor() ([]byte, []int) {
-	return file_nanoclaw_fetcher_v1_fetcher_proto_rawDescGZIP(), []int{6}
+	return file_nanoclaw_fetcher_v1_fetcher_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Image) GetAlt() string {
@@ -532,7 +1180,7 @@ type StructuredPage struct {
 
 func (x *StructuredPage) Reset() {
 	*x = StructuredPage{}
-	mi := &file_nanoclaw_fetcher_v1_fetcher_proto_msgTypes[7]
+	mi := &file_nanoclaw_fetcher_v1_fetcher_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -544,7 +1192,7 @@ func (x *StructuredPage) String() string {
 func (*StructuredPage) ProtoMessage() {}
 
 func (x *StructuredPage) ProtoReflect() protoreflect.Message {
-	mi := &file_nanoclaw_fetcher_v1_fetcher_proto_msgTypes[7]
+	mi := &file_nanoclaw_fetcher_v1_fetcher_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -557,7 +1205,7 @@ func (x *StructuredPage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StructuredPage.ProtoReflect.Descriptor instead.
 func (*StructuredPage) Descriptor() ([]byte, []int) {
-	return file_nanoclaw_fetcher_v1_fetcher_proto_rawDescGZIP(), []int{7}
+	return file_nanoclaw_fetcher_v1_fetcher_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *StructuredPage) GetTitle() string {
@@ -601,7 +1249,7 @@ type Heading struct {
 
 func (x *Heading) Reset() {
 	*x = Heading{}
-	mi := &file_nanoclaw_fetcher_v1_fetcher_proto_msgTypes[8]
+	mi := &file_nanoclaw_fetcher_v1_fetcher_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -613,7 +1261,7 @@ func (x *Heading) String() string {
 func (*Heading) ProtoMessage() {}
 
 func (x *Heading) ProtoReflect() protoreflect.Message {
-	mi := &file_nanoclaw_fetcher_v1_fetcher_proto_msgTypes[8]
+	mi := &file_nanoclaw_fetcher_v1_fetcher_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -626,7 +1274,7 @@ func (x *Heading) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Heading.ProtoReflect.Descriptor instead.
 func (*Heading) Descriptor() ([]byte, []int) {
-	return file_nanoclaw_fetcher_v1_fetcher_proto_rawDescGZIP(), []int{8}
+	return file_nanoclaw_fetcher_v1_fetcher_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Heading) GetLevel() int32 {
@@ -643,7 +1291,8 @@ func (x *Heading) GetText() string {
 	return ""
 }
 
-// PageMetadata is what is known of a fetched page.
+// PageMetadata is what is known of a fetched page or a document. What it says
+// about itself is untrusted.
 type PageMetadata struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Title of the page.
@@ -665,14 +1314,44 @@ type PageMetadata struct {
 	// The body was longer than the limit and the rest was not read.
 	BodyTruncated bool `protobuf:"varint,9,opt,name=body_truncated,json=bodyTruncated,proto3" json:"body_truncated,omitempty"`
 	// Requests made, the first included.
-	Attempts      int32 `protobuf:"varint,10,opt,name=attempts,proto3" json:"attempts,omitempty"`
+	Attempts int32 `protobuf:"varint,10,opt,name=attempts,proto3" json:"attempts,omitempty"`
+	// Who wrote it, as it says.
+	Byline string `protobuf:"bytes,11,opt,name=byline,proto3" json:"byline,omitempty"`
+	// When it was published, as it says: RFC 3339 where that can be read.
+	Published string `protobuf:"bytes,12,opt,name=published,proto3" json:"published,omitempty"`
+	// When it was last changed, as it says: RFC 3339 where that can be read.
+	Modified string `protobuf:"bytes,13,opt,name=modified,proto3" json:"modified,omitempty"`
+	// Its language, as it says.
+	Language string `protobuf:"bytes,14,opt,name=language,proto3" json:"language,omitempty"`
+	// Address that it calls its own, absolute.
+	Canonical string `protobuf:"bytes,15,opt,name=canonical,proto3" json:"canonical,omitempty"`
+	// Name of its site.
+	SiteName string `protobuf:"bytes,16,opt,name=site_name,json=siteName,proto3" json:"site_name,omitempty"`
+	// What it is about, in its own words.
+	Description string `protobuf:"bytes,17,opt,name=description,proto3" json:"description,omitempty"`
+	// What kind of page it is: article, forum, product, collection, listing,
+	// documentation or service; document, spreadsheet, presentation, image, feed or
+	// data for what is no web page; empty when unknown.
+	PageType string `protobuf:"bytes,18,opt,name=page_type,json=pageType,proto3" json:"page_type,omitempty"`
+	// How likely the main content is what was extracted, 0 to 1.
+	Confidence float64 `protobuf:"fixed64,19,opt,name=confidence,proto3" json:"confidence,omitempty"`
+	// Characters that readers of the page do not see and that were left out.
+	HiddenChars int32 `protobuf:"varint,20,opt,name=hidden_chars,json=hiddenChars,proto3" json:"hidden_chars,omitempty"`
+	// Places that looked like instructions of a chat and were defused.
+	Neutralised int32 `protobuf:"varint,21,opt,name=neutralised,proto3" json:"neutralised,omitempty"`
+	// Where the content comes from, as the gate names it.
+	Origin string `protobuf:"bytes,22,opt,name=origin,proto3" json:"origin,omitempty"`
+	// Pages, sheets or slides of a document; 0 for what has none.
+	Pages int32 `protobuf:"varint,23,opt,name=pages,proto3" json:"pages,omitempty"`
+	// More that a document or an image says of itself, by name.
+	Properties    map[string]string `protobuf:"bytes,24,rep,name=properties,proto3" json:"properties,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *PageMetadata) Reset() {
 	*x = PageMetadata{}
-	mi := &file_nanoclaw_fetcher_v1_fetcher_proto_msgTypes[9]
+	mi := &file_nanoclaw_fetcher_v1_fetcher_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -684,7 +1363,7 @@ func (x *PageMetadata) String() string {
 func (*PageMetadata) ProtoMessage() {}
 
 func (x *PageMetadata) ProtoReflect() protoreflect.Message {
-	mi := &file_nanoclaw_fetcher_v1_fetcher_proto_msgTypes[9]
+	mi := &file_nanoclaw_fetcher_v1_fetcher_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -697,7 +1376,7 @@ func (x *PageMetadata) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PageMetadata.ProtoReflect.Descriptor instead.
 func (*PageMetadata) Descriptor() ([]byte, []int) {
-	return file_nanoclaw_fetcher_v1_fetcher_proto_rawDescGZIP(), []int{9}
+	return file_nanoclaw_fetcher_v1_fetcher_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *PageMetadata) GetTitle() string {
@@ -770,6 +1449,104 @@ func (x *PageMetadata) GetAttempts() int32 {
 	return 0
 }
 
+func (x *PageMetadata) GetByline() string {
+	if x != nil {
+		return x.Byline
+	}
+	return ""
+}
+
+func (x *PageMetadata) GetPublished() string {
+	if x != nil {
+		return x.Published
+	}
+	return ""
+}
+
+func (x *PageMetadata) GetModified() string {
+	if x != nil {
+		return x.Modified
+	}
+	return ""
+}
+
+func (x *PageMetadata) GetLanguage() string {
+	if x != nil {
+		return x.Language
+	}
+	return ""
+}
+
+func (x *PageMetadata) GetCanonical() string {
+	if x != nil {
+		return x.Canonical
+	}
+	return ""
+}
+
+func (x *PageMetadata) GetSiteName() string {
+	if x != nil {
+		return x.SiteName
+	}
+	return ""
+}
+
+func (x *PageMetadata) GetDescription() string {
+	if x != nil {
+		return x.Description
+	}
+	return ""
+}
+
+func (x *PageMetadata) GetPageType() string {
+	if x != nil {
+		return x.PageType
+	}
+	return ""
+}
+
+func (x *PageMetadata) GetConfidence() float64 {
+	if x != nil {
+		return x.Confidence
+	}
+	return 0
+}
+
+func (x *PageMetadata) GetHiddenChars() int32 {
+	if x != nil {
+		return x.HiddenChars
+	}
+	return 0
+}
+
+func (x *PageMetadata) GetNeutralised() int32 {
+	if x != nil {
+		return x.Neutralised
+	}
+	return 0
+}
+
+func (x *PageMetadata) GetOrigin() string {
+	if x != nil {
+		return x.Origin
+	}
+	return ""
+}
+
+func (x *PageMetadata) GetPages() int32 {
+	if x != nil {
+		return x.Pages
+	}
+	return 0
+}
+
+func (x *PageMetadata) GetProperties() map[string]string {
+	if x != nil {
+		return x.Properties
+	}
+	return nil
+}
+
 var File_nanoclaw_fetcher_v1_fetcher_proto protoreflect.FileDescriptor
 
 const file_nanoclaw_fetcher_v1_fetcher_proto_rawDesc = "" +
@@ -782,12 +1559,12 @@ const file_nanoclaw_fetcher_v1_fetcher_proto_rawDesc = "" +
 	"\x05state\x18\x02 \x01(\tR\x05state\x12$\n" +
 	"\x0ecrawl_delay_ms\x18\x03 \x01(\x05R\fcrawlDelayMs\x12\x19\n" +
 	"\bvalid_ms\x18\x04 \x01(\x05R\avalidMs\x12\x16\n" +
-	"\x06reason\x18\x05 \x01(\tR\x06reason\"\xd8\x01\n" +
+	"\x06reason\x18\x05 \x01(\tR\x06reason\"\x8a\x02\n" +
 	"\fFetchRequest\x12\x1c\n" +
 	"\x03url\x18\x01 \x01(\tB\n" +
-	"\xbaH\ar\x05\x10\x01\x18\x80@R\x03url\x12L\n" +
-	"\fextract_type\x18\x02 \x01(\tB)\xbaH&\xd8\x01\x01r!R\x04textR\x05linksR\x06imagesR\n" +
-	"structuredR\vextractType\x12\x1f\n" +
+	"\xbaH\ar\x05\x10\x01\x18\x80@R\x03url\x12~\n" +
+	"\fextract_type\x18\x02 \x01(\tB[\xbaHX\xd8\x01\x01rSR\x04textR\x05linksR\x06imagesR\n" +
+	"structuredR\bmarkdownR\bmetadataR\x06tablesR\x04feedR\x03rawR\tfull_textR\vextractType\x12\x1f\n" +
 	"\x06offset\x18\x03 \x01(\x05B\a\xbaH\x04\x1a\x02(\x00R\x06offset\x12-\n" +
 	"\tmax_chars\x18\x04 \x01(\x05B\v\xbaH\b\x1a\x06\x18\xc0\x84=(dH\x00R\bmaxChars\x88\x01\x01B\f\n" +
 	"\n" +
@@ -801,14 +1578,70 @@ const file_nanoclaw_fetcher_v1_fetcher_proto_rawDesc = "" +
 	"nextOffset\x12\x1f\n" +
 	"\vtotal_chars\x18\x06 \x01(\x05R\n" +
 	"totalChars\x12\x1a\n" +
-	"\bwarnings\x18\a \x03(\tR\bwarnings\"\xcb\x01\n" +
+	"\bwarnings\x18\a \x03(\tR\bwarnings\"l\n" +
+	"\x0eExtractRequest\x12<\n" +
+	"\x06target\x18\x01 \x01(\v2\".nanoclaw.fetcher.v1.ExtractTargetH\x00R\x06target\x12\x14\n" +
+	"\x04data\x18\x02 \x01(\fH\x00R\x04dataB\x06\n" +
+	"\x04part\"\xd4\x02\n" +
+	"\rExtractTarget\x12\x1c\n" +
+	"\x04name\x18\x01 \x01(\tB\b\xbaH\x05r\x03(\x80 R\x04name\x12+\n" +
+	"\fcontent_type\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\x80\bR\vcontentType\x12\x1a\n" +
+	"\x03url\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\x80@R\x03url\x12~\n" +
+	"\fextract_type\x18\x04 \x01(\tB[\xbaHX\xd8\x01\x01rSR\x04textR\x05linksR\x06imagesR\n" +
+	"structuredR\bmarkdownR\bmetadataR\x06tablesR\x04feedR\x03rawR\tfull_textR\vextractType\x12\x1f\n" +
+	"\x06offset\x18\x05 \x01(\x05B\a\xbaH\x04\x1a\x02(\x00R\x06offset\x12-\n" +
+	"\tmax_chars\x18\x06 \x01(\x05B\v\xbaH\b\x1a\x06\x18\xc0\x84=(dH\x00R\bmaxChars\x88\x01\x01B\f\n" +
+	"\n" +
+	"_max_chars\"\x88\x02\n" +
+	"\x0fExtractResponse\x12:\n" +
+	"\acontent\x18\x01 \x01(\v2 .nanoclaw.fetcher.v1.PageContentR\acontent\x12=\n" +
+	"\bmetadata\x18\x02 \x01(\v2!.nanoclaw.fetcher.v1.PageMetadataR\bmetadata\x12\x1c\n" +
+	"\ttruncated\x18\x03 \x01(\bR\ttruncated\x12\x1f\n" +
+	"\vnext_offset\x18\x04 \x01(\x05R\n" +
+	"nextOffset\x12\x1f\n" +
+	"\vtotal_chars\x18\x05 \x01(\x05R\n" +
+	"totalChars\x12\x1a\n" +
+	"\bwarnings\x18\x06 \x03(\tR\bwarnings\"\xf9\x02\n" +
 	"\vPageContent\x12\x12\n" +
 	"\x04text\x18\x01 \x01(\tR\x04text\x12/\n" +
 	"\x05links\x18\x02 \x03(\v2\x19.nanoclaw.fetcher.v1.LinkR\x05links\x122\n" +
 	"\x06images\x18\x03 \x03(\v2\x1a.nanoclaw.fetcher.v1.ImageR\x06images\x12C\n" +
 	"\n" +
 	"structured\x18\x04 \x01(\v2#.nanoclaw.fetcher.v1.StructuredPageR\n" +
-	"structured\",\n" +
+	"structured\x12\x1a\n" +
+	"\bmarkdown\x18\x05 \x01(\tR\bmarkdown\x122\n" +
+	"\x06tables\x18\x06 \x03(\v2\x1a.nanoclaw.fetcher.v1.TableR\x06tables\x12-\n" +
+	"\x04feed\x18\a \x01(\v2\x19.nanoclaw.fetcher.v1.FeedR\x04feed\x12\x10\n" +
+	"\x03raw\x18\b \x01(\tR\x03raw\x12\x1b\n" +
+	"\tfull_text\x18\t \x01(\tR\bfullText\"\x8b\x01\n" +
+	"\x05Table\x12\x18\n" +
+	"\acaption\x18\x01 \x01(\tR\acaption\x12\x16\n" +
+	"\x06header\x18\x02 \x01(\bR\x06header\x121\n" +
+	"\x04rows\x18\x03 \x03(\v2\x1d.nanoclaw.fetcher.v1.TableRowR\x04rows\x12\x1d\n" +
+	"\n" +
+	"total_rows\x18\x04 \x01(\x05R\ttotalRows\" \n" +
+	"\bTableRow\x12\x14\n" +
+	"\x05cells\x18\x01 \x03(\tR\x05cells\"\xdc\x01\n" +
+	"\x04Feed\x12\x14\n" +
+	"\x05title\x18\x01 \x01(\tR\x05title\x12 \n" +
+	"\vdescription\x18\x02 \x01(\tR\vdescription\x12\x10\n" +
+	"\x03url\x18\x03 \x01(\tR\x03url\x12\x1a\n" +
+	"\blanguage\x18\x04 \x01(\tR\blanguage\x12\x18\n" +
+	"\aupdated\x18\x05 \x01(\tR\aupdated\x123\n" +
+	"\x05items\x18\x06 \x03(\v2\x1d.nanoclaw.fetcher.v1.FeedItemR\x05items\x12\x1f\n" +
+	"\vtotal_items\x18\a \x01(\x05R\n" +
+	"totalItems\"\xcc\x01\n" +
+	"\bFeedItem\x12\x14\n" +
+	"\x05title\x18\x01 \x01(\tR\x05title\x12\x10\n" +
+	"\x03url\x18\x02 \x01(\tR\x03url\x12\x0e\n" +
+	"\x02id\x18\x03 \x01(\tR\x02id\x12\x16\n" +
+	"\x06author\x18\x04 \x01(\tR\x06author\x12\x1c\n" +
+	"\tpublished\x18\x05 \x01(\tR\tpublished\x12\x18\n" +
+	"\aupdated\x18\x06 \x01(\tR\aupdated\x12\x18\n" +
+	"\asummary\x18\a \x01(\tR\asummary\x12\x1e\n" +
+	"\n" +
+	"categories\x18\b \x03(\tR\n" +
+	"categories\",\n" +
 	"\x04Link\x12\x12\n" +
 	"\x04text\x18\x01 \x01(\tR\x04text\x12\x10\n" +
 	"\x03url\x18\x02 \x01(\tR\x03url\"+\n" +
@@ -827,7 +1660,7 @@ const file_nanoclaw_fetcher_v1_fetcher_proto_rawDesc = "" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"3\n" +
 	"\aHeading\x12\x14\n" +
 	"\x05level\x18\x01 \x01(\x05R\x05level\x12\x12\n" +
-	"\x04text\x18\x02 \x01(\tR\x04text\"\xc4\x02\n" +
+	"\x04text\x18\x02 \x01(\tR\x04text\"\xd1\x06\n" +
 	"\fPageMetadata\x12\x14\n" +
 	"\x05title\x18\x01 \x01(\tR\x05title\x12\x1f\n" +
 	"\vstatus_code\x18\x02 \x01(\x05R\n" +
@@ -841,10 +1674,32 @@ const file_nanoclaw_fetcher_v1_fetcher_proto_rawDesc = "" +
 	"body_bytes\x18\b \x01(\x05R\tbodyBytes\x12%\n" +
 	"\x0ebody_truncated\x18\t \x01(\bR\rbodyTruncated\x12\x1a\n" +
 	"\battempts\x18\n" +
-	" \x01(\x05R\battempts2\xee\x01\n" +
+	" \x01(\x05R\battempts\x12\x16\n" +
+	"\x06byline\x18\v \x01(\tR\x06byline\x12\x1c\n" +
+	"\tpublished\x18\f \x01(\tR\tpublished\x12\x1a\n" +
+	"\bmodified\x18\r \x01(\tR\bmodified\x12\x1a\n" +
+	"\blanguage\x18\x0e \x01(\tR\blanguage\x12\x1c\n" +
+	"\tcanonical\x18\x0f \x01(\tR\tcanonical\x12\x1b\n" +
+	"\tsite_name\x18\x10 \x01(\tR\bsiteName\x12 \n" +
+	"\vdescription\x18\x11 \x01(\tR\vdescription\x12\x1b\n" +
+	"\tpage_type\x18\x12 \x01(\tR\bpageType\x12\x1e\n" +
+	"\n" +
+	"confidence\x18\x13 \x01(\x01R\n" +
+	"confidence\x12!\n" +
+	"\fhidden_chars\x18\x14 \x01(\x05R\vhiddenChars\x12 \n" +
+	"\vneutralised\x18\x15 \x01(\x05R\vneutralised\x12\x16\n" +
+	"\x06origin\x18\x16 \x01(\tR\x06origin\x12\x14\n" +
+	"\x05pages\x18\x17 \x01(\x05R\x05pages\x12Q\n" +
+	"\n" +
+	"properties\x18\x18 \x03(\v21.nanoclaw.fetcher.v1.PageMetadata.PropertiesEntryR\n" +
+	"properties\x1a=\n" +
+	"\x0fPropertiesEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x012\xce\x02\n" +
 	"\x0eFetcherService\x12r\n" +
 	"\x05Fetch\x12!.nanoclaw.fetcher.v1.FetchRequest\x1a\".nanoclaw.fetcher.v1.FetchResponse\"\"\xc2\xda\x18\t\b\x01\x12\x05fetch\x82\xd3\xe4\x93\x02\x0f:\x01*\"\n" +
-	"/api/fetch\x12h\n" +
+	"/api/fetch\x12^\n" +
+	"\aExtract\x12#.nanoclaw.fetcher.v1.ExtractRequest\x1a$.nanoclaw.fetcher.v1.ExtractResponse\"\x06\xc2\xda\x18\x02\b\x02(\x01\x12h\n" +
 	"\vCheckRobots\x12'.nanoclaw.fetcher.v1.CheckRobotsRequest\x1a(.nanoclaw.fetcher.v1.CheckRobotsResponse\"\x06\xc2\xda\x18\x02\b\x02BCZAgithub.com/nanoclaw/nanoclaw/gen/go/nanoclaw/fetcher/v1;fetcherv1b\x06proto3"
 
 var (
@@ -859,37 +1714,55 @@ func file_nanoclaw_fetcher_v1_fetcher_proto_rawDescGZIP() []byte {
 	return file_nanoclaw_fetcher_v1_fetcher_proto_rawDescData
 }
 
-var file_nanoclaw_fetcher_v1_fetcher_proto_msgTypes = make([]protoimpl.MessageInfo, 11)
+var file_nanoclaw_fetcher_v1_fetcher_proto_msgTypes = make([]protoimpl.MessageInfo, 19)
 var file_nanoclaw_fetcher_v1_fetcher_proto_goTypes = []any{
 	(*CheckRobotsRequest)(nil),  // 0: nanoclaw.fetcher.v1.CheckRobotsRequest
 	(*CheckRobotsResponse)(nil), // 1: nanoclaw.fetcher.v1.CheckRobotsResponse
 	(*FetchRequest)(nil),        // 2: nanoclaw.fetcher.v1.FetchRequest
 	(*FetchResponse)(nil),       // 3: nanoclaw.fetcher.v1.FetchResponse
-	(*PageContent)(nil),         // 4: nanoclaw.fetcher.v1.PageContent
-	(*Link)(nil),                // 5: nanoclaw.fetcher.v1.Link
-	(*Image)(nil),               // 6: nanoclaw.fetcher.v1.Image
-	(*StructuredPage)(nil),      // 7: nanoclaw.fetcher.v1.StructuredPage
-	(*Heading)(nil),             // 8: nanoclaw.fetcher.v1.Heading
-	(*PageMetadata)(nil),        // 9: nanoclaw.fetcher.v1.PageMetadata
-	nil,                         // 10: nanoclaw.fetcher.v1.StructuredPage.MetaEntry
+	(*ExtractRequest)(nil),      // 4: nanoclaw.fetcher.v1.ExtractRequest
+	(*ExtractTarget)(nil),       // 5: nanoclaw.fetcher.v1.ExtractTarget
+	(*ExtractResponse)(nil),     // 6: nanoclaw.fetcher.v1.ExtractResponse
+	(*PageContent)(nil),         // 7: nanoclaw.fetcher.v1.PageContent
+	(*Table)(nil),               // 8: nanoclaw.fetcher.v1.Table
+	(*TableRow)(nil),            // 9: nanoclaw.fetcher.v1.TableRow
+	(*Feed)(nil),                // 10: nanoclaw.fetcher.v1.Feed
+	(*FeedItem)(nil),            // 11: nanoclaw.fetcher.v1.FeedItem
+	(*Link)(nil),                // 12: nanoclaw.fetcher.v1.Link
+	(*Image)(nil),               // 13: nanoclaw.fetcher.v1.Image
+	(*StructuredPage)(nil),      // 14: nanoclaw.fetcher.v1.StructuredPage
+	(*Heading)(nil),             // 15: nanoclaw.fetcher.v1.Heading
+	(*PageMetadata)(nil),        // 16: nanoclaw.fetcher.v1.PageMetadata
+	nil,                         // 17: nanoclaw.fetcher.v1.StructuredPage.MetaEntry
+	nil,                         // 18: nanoclaw.fetcher.v1.PageMetadata.PropertiesEntry
 }
 var file_nanoclaw_fetcher_v1_fetcher_proto_depIdxs = []int32{
-	4,  // 0: nanoclaw.fetcher.v1.FetchResponse.content:type_name -> nanoclaw.fetcher.v1.PageContent
-	9,  // 1: nanoclaw.fetcher.v1.FetchResponse.metadata:type_name -> nanoclaw.fetcher.v1.PageMetadata
-	5,  // 2: nanoclaw.fetcher.v1.PageContent.links:type_name -> nanoclaw.fetcher.v1.Link
-	6,  // 3: nanoclaw.fetcher.v1.PageContent.images:type_name -> nanoclaw.fetcher.v1.Image
-	7,  // 4: nanoclaw.fetcher.v1.PageContent.structured:type_name -> nanoclaw.fetcher.v1.StructuredPage
-	10, // 5: nanoclaw.fetcher.v1.StructuredPage.meta:type_name -> nanoclaw.fetcher.v1.StructuredPage.MetaEntry
-	8,  // 6: nanoclaw.fetcher.v1.StructuredPage.headings:type_name -> nanoclaw.fetcher.v1.Heading
-	2,  // 7: nanoclaw.fetcher.v1.FetcherService.Fetch:input_type -> nanoclaw.fetcher.v1.FetchRequest
-	0,  // 8: nanoclaw.fetcher.v1.FetcherService.CheckRobots:input_type -> nanoclaw.fetcher.v1.CheckRobotsRequest
-	3,  // 9: nanoclaw.fetcher.v1.FetcherService.Fetch:output_type -> nanoclaw.fetcher.v1.FetchResponse
-	1,  // 10: nanoclaw.fetcher.v1.FetcherService.CheckRobots:output_type -> nanoclaw.fetcher.v1.CheckRobotsResponse
-	9,  // [9:11] is the sub-list for method output_type
-	7,  // [7:9] is the sub-list for method input_type
-	7,  // [7:7] is the sub-list for extension type_name
-	7,  // [7:7] is the sub-list for extension extendee
-	0,  // [0:7] is the sub-list for field type_name
+	7,  // 0: nanoclaw.fetcher.v1.FetchResponse.content:type_name -> nanoclaw.fetcher.v1.PageContent
+	16, // 1: nanoclaw.fetcher.v1.FetchResponse.metadata:type_name -> nanoclaw.fetcher.v1.PageMetadata
+	5,  // 2: nanoclaw.fetcher.v1.ExtractRequest.target:type_name -> nanoclaw.fetcher.v1.ExtractTarget
+	7,  // 3: nanoclaw.fetcher.v1.ExtractResponse.content:type_name -> nanoclaw.fetcher.v1.PageContent
+	16, // 4: nanoclaw.fetcher.v1.ExtractResponse.metadata:type_name -> nanoclaw.fetcher.v1.PageMetadata
+	12, // 5: nanoclaw.fetcher.v1.PageContent.links:type_name -> nanoclaw.fetcher.v1.Link
+	13, // 6: nanoclaw.fetcher.v1.PageContent.images:type_name -> nanoclaw.fetcher.v1.Image
+	14, // 7: nanoclaw.fetcher.v1.PageContent.structured:type_name -> nanoclaw.fetcher.v1.StructuredPage
+	8,  // 8: nanoclaw.fetcher.v1.PageContent.tables:type_name -> nanoclaw.fetcher.v1.Table
+	10, // 9: nanoclaw.fetcher.v1.PageContent.feed:type_name -> nanoclaw.fetcher.v1.Feed
+	9,  // 10: nanoclaw.fetcher.v1.Table.rows:type_name -> nanoclaw.fetcher.v1.TableRow
+	11, // 11: nanoclaw.fetcher.v1.Feed.items:type_name -> nanoclaw.fetcher.v1.FeedItem
+	17, // 12: nanoclaw.fetcher.v1.StructuredPage.meta:type_name -> nanoclaw.fetcher.v1.StructuredPage.MetaEntry
+	15, // 13: nanoclaw.fetcher.v1.StructuredPage.headings:type_name -> nanoclaw.fetcher.v1.Heading
+	18, // 14: nanoclaw.fetcher.v1.PageMetadata.properties:type_name -> nanoclaw.fetcher.v1.PageMetadata.PropertiesEntry
+	2,  // 15: nanoclaw.fetcher.v1.FetcherService.Fetch:input_type -> nanoclaw.fetcher.v1.FetchRequest
+	4,  // 16: nanoclaw.fetcher.v1.FetcherService.Extract:input_type -> nanoclaw.fetcher.v1.ExtractRequest
+	0,  // 17: nanoclaw.fetcher.v1.FetcherService.CheckRobots:input_type -> nanoclaw.fetcher.v1.CheckRobotsRequest
+	3,  // 18: nanoclaw.fetcher.v1.FetcherService.Fetch:output_type -> nanoclaw.fetcher.v1.FetchResponse
+	6,  // 19: nanoclaw.fetcher.v1.FetcherService.Extract:output_type -> nanoclaw.fetcher.v1.ExtractResponse
+	1,  // 20: nanoclaw.fetcher.v1.FetcherService.CheckRobots:output_type -> nanoclaw.fetcher.v1.CheckRobotsResponse
+	18, // [18:21] is the sub-list for method output_type
+	15, // [15:18] is the sub-list for method input_type
+	15, // [15:15] is the sub-list for extension type_name
+	15, // [15:15] is the sub-list for extension extendee
+	0,  // [0:15] is the sub-list for field type_name
 }
 
 func init() { file_nanoclaw_fetcher_v1_fetcher_proto_init() }
@@ -898,13 +1771,18 @@ func file_nanoclaw_fetcher_v1_fetcher_proto_init() {
 		return
 	}
 	file_nanoclaw_fetcher_v1_fetcher_proto_msgTypes[2].OneofWrappers = []any{}
+	file_nanoclaw_fetcher_v1_fetcher_proto_msgTypes[4].OneofWrappers = []any{
+		(*ExtractRequest_Target)(nil),
+		(*ExtractRequest_Data)(nil),
+	}
+	file_nanoclaw_fetcher_v1_fetcher_proto_msgTypes[5].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_nanoclaw_fetcher_v1_fetcher_proto_rawDesc), len(file_nanoclaw_fetcher_v1_fetcher_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   11,
+			NumMessages:   19,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

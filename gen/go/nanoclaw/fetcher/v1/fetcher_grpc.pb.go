@@ -4,7 +4,7 @@
 // - protoc             (unknown)
 // source: nanoclaw/fetcher/v1/fetcher.proto
 
-// Fetching and reading of web pages.
+// Fetching and reading of web pages and documents.
 
 package fetcherv1
 
@@ -22,6 +22,7 @@ const _ = grpc.SupportPackageIsVersion9
 
 const (
 	FetcherService_Fetch_FullMethodName       = "/nanoclaw.fetcher.v1.FetcherService/Fetch"
+	FetcherService_Extract_FullMethodName     = "/nanoclaw.fetcher.v1.FetcherService/Extract"
 	FetcherService_CheckRobots_FullMethodName = "/nanoclaw.fetcher.v1.FetcherService/CheckRobots"
 )
 
@@ -34,6 +35,11 @@ type FetcherServiceClient interface {
 	// Fetch gets one page and extracts what was asked for. A page that answers
 	// with an error status is an answer; a page that cannot be had is an error.
 	Fetch(ctx context.Context, in *FetchRequest, opts ...grpc.CallOption) (*FetchResponse, error)
+	// Extract reads a document that the caller has: the first message describes
+	// it, the others carry its bytes, at most 32 MiB in all. What is no readable
+	// document is INVALID_ARGUMENT with the reason: UNSUPPORTED_CONTENT_TYPE,
+	// DOCUMENT_ENCRYPTED, DOCUMENT_DAMAGED, DOCUMENT_EMPTY or DOCUMENT_TOO_LARGE.
+	Extract(ctx context.Context, opts ...grpc.CallOption) (grpc.ClientStreamingClient[ExtractRequest, ExtractResponse], error)
 	// CheckRobots tells which addresses of one origin its robots.txt allows, by
 	// RFC 9309.
 	CheckRobots(ctx context.Context, in *CheckRobotsRequest, opts ...grpc.CallOption) (*CheckRobotsResponse, error)
@@ -57,6 +63,19 @@ func (c *fetcherServiceClient) Fetch(ctx context.Context, in *FetchRequest, opts
 	return out, nil
 }
 
+func (c *fetcherServiceClient) Extract(ctx context.Context, opts ...grpc.CallOption) (grpc.ClientStreamingClient[ExtractRequest, ExtractResponse], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &FetcherService_ServiceDesc.Streams[0], FetcherService_Extract_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[ExtractRequest, ExtractResponse]{ClientStream: stream}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type FetcherService_ExtractClient = grpc.ClientStreamingClient[ExtractRequest, ExtractResponse]
+
 func (c *fetcherServiceClient) CheckRobots(ctx context.Context, in *CheckRobotsRequest, opts ...grpc.CallOption) (*CheckRobotsResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(CheckRobotsResponse)
@@ -76,6 +95,11 @@ type FetcherServiceServer interface {
 	// Fetch gets one page and extracts what was asked for. A page that answers
 	// with an error status is an answer; a page that cannot be had is an error.
 	Fetch(context.Context, *FetchRequest) (*FetchResponse, error)
+	// Extract reads a document that the caller has: the first message describes
+	// it, the others carry its bytes, at most 32 MiB in all. What is no readable
+	// document is INVALID_ARGUMENT with the reason: UNSUPPORTED_CONTENT_TYPE,
+	// DOCUMENT_ENCRYPTED, DOCUMENT_DAMAGED, DOCUMENT_EMPTY or DOCUMENT_TOO_LARGE.
+	Extract(grpc.ClientStreamingServer[ExtractRequest, ExtractResponse]) error
 	// CheckRobots tells which addresses of one origin its robots.txt allows, by
 	// RFC 9309.
 	CheckRobots(context.Context, *CheckRobotsRequest) (*CheckRobotsResponse, error)
@@ -91,6 +115,9 @@ type UnimplementedFetcherServiceServer struct{}
 
 func (UnimplementedFetcherServiceServer) Fetch(context.Context, *FetchRequest) (*FetchResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Fetch not implemented")
+}
+func (UnimplementedFetcherServiceServer) Extract(grpc.ClientStreamingServer[ExtractRequest, ExtractResponse]) error {
+	return status.Error(codes.Unimplemented, "method Extract not implemented")
 }
 func (UnimplementedFetcherServiceServer) CheckRobots(context.Context, *CheckRobotsRequest) (*CheckRobotsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method CheckRobots not implemented")
@@ -134,6 +161,13 @@ func _FetcherService_Fetch_Handler(srv interface{}, ctx context.Context, dec fun
 	return interceptor(ctx, in, info, handler)
 }
 
+func _FetcherService_Extract_Handler(srv interface{}, stream grpc.ServerStream) error {
+	return srv.(FetcherServiceServer).Extract(&grpc.GenericServerStream[ExtractRequest, ExtractResponse]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type FetcherService_ExtractServer = grpc.ClientStreamingServer[ExtractRequest, ExtractResponse]
+
 func _FetcherService_CheckRobots_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(CheckRobotsRequest)
 	if err := dec(in); err != nil {
@@ -168,6 +202,12 @@ var FetcherService_ServiceDesc = grpc.ServiceDesc{
 			Handler:    _FetcherService_CheckRobots_Handler,
 		},
 	},
-	Streams:  []grpc.StreamDesc{},
+	Streams: []grpc.StreamDesc{
+		{
+			StreamName:    "Extract",
+			Handler:       _FetcherService_Extract_Handler,
+			ClientStreams: true,
+		},
+	},
 	Metadata: "nanoclaw/fetcher/v1/fetcher.proto",
 }

@@ -2,7 +2,7 @@
 // @generated from file nanoclaw/fetcher/v1/fetcher.proto (package nanoclaw.fetcher.v1, syntax proto3)
 /* eslint-disable */
 
-// Fetching and reading of web pages.
+// Fetching and reading of web pages and documents.
 
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
@@ -15,7 +15,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file nanoclaw/fetcher/v1/fetcher.proto.
  */
 export const file_nanoclaw_fetcher_v1_fetcher: GenFile = /*@__PURE__*/
-  fileDesc("CiFuYW5vY2xhdy9mZXRjaGVyL3YxL2ZldGNoZXIucHJvdG8SE25hbm9jbGF3LmZldGNoZXIudjEiNwoSQ2hlY2tSb2JvdHNSZXF1ZXN0EiEKBHVybHMYASADKAlCE7pIEJIBDQgBEGQiB3IFEAEYgEAibwoTQ2hlY2tSb2JvdHNSZXNwb25zZRIPCgdhbGxvd2VkGAEgAygIEg0KBXN0YXRlGAIgASgJEhYKDmNyYXdsX2RlbGF5X21zGAMgASgFEhAKCHZhbGlkX21zGAQgASgFEg4KBnJlYXNvbhgFIAEoCSK0AQoMRmV0Y2hSZXF1ZXN0EhcKA3VybBgBIAEoCUIKukgHcgUQARiAQBI/CgxleHRyYWN0X3R5cGUYAiABKAlCKbpIJtgBAXIhUgR0ZXh0UgVsaW5rc1IGaW1hZ2VzUgpzdHJ1Y3R1cmVkEhcKBm9mZnNldBgDIAEoBUIHukgEGgIoABIjCgltYXhfY2hhcnMYBCABKAVCC7pICBoGGMCEPShkSACIAQFCDAoKX21heF9jaGFycyLTAQoNRmV0Y2hSZXNwb25zZRILCgN1cmwYASABKAkSMQoHY29udGVudBgCIAEoCzIgLm5hbm9jbGF3LmZldGNoZXIudjEuUGFnZUNvbnRlbnQSMwoIbWV0YWRhdGEYAyABKAsyIS5uYW5vY2xhdy5mZXRjaGVyLnYxLlBhZ2VNZXRhZGF0YRIRCgl0cnVuY2F0ZWQYBCABKAgSEwoLbmV4dF9vZmZzZXQYBSABKAUSEwoLdG90YWxfY2hhcnMYBiABKAUSEAoId2FybmluZ3MYByADKAkiqgEKC1BhZ2VDb250ZW50EgwKBHRleHQYASABKAkSKAoFbGlua3MYAiADKAsyGS5uYW5vY2xhdy5mZXRjaGVyLnYxLkxpbmsSKgoGaW1hZ2VzGAMgAygLMhoubmFub2NsYXcuZmV0Y2hlci52MS5JbWFnZRI3CgpzdHJ1Y3R1cmVkGAQgASgLMiMubmFub2NsYXcuZmV0Y2hlci52MS5TdHJ1Y3R1cmVkUGFnZSIhCgRMaW5rEgwKBHRleHQYASABKAkSCwoDdXJsGAIgASgJIiEKBUltYWdlEgsKA2FsdBgBIAEoCRILCgNzcmMYAiABKAkizQEKDlN0cnVjdHVyZWRQYWdlEg0KBXRpdGxlGAEgASgJEjsKBG1ldGEYAiADKAsyLS5uYW5vY2xhdy5mZXRjaGVyLnYxLlN0cnVjdHVyZWRQYWdlLk1ldGFFbnRyeRIuCghoZWFkaW5ncxgDIAMoCzIcLm5hbm9jbGF3LmZldGNoZXIudjEuSGVhZGluZxISCgpwYXJhZ3JhcGhzGAQgAygJGisKCU1ldGFFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIiYKB0hlYWRpbmcSDQoFbGV2ZWwYASABKAUSDAoEdGV4dBgCIAEoCSLUAQoMUGFnZU1ldGFkYXRhEg0KBXRpdGxlGAEgASgJEhMKC3N0YXR1c19jb2RlGAIgASgFEhQKDGNvbnRlbnRfdHlwZRgDIAEoCRIVCg1kZXRlY3RlZF90eXBlGAQgASgJEhEKCWZpbmFsX3VybBgFIAEoCRIRCglyZWRpcmVjdHMYBiADKAkSDwoHY2hhcnNldBgHIAEoCRISCgpib2R5X2J5dGVzGAggASgFEhYKDmJvZHlfdHJ1bmNhdGVkGAkgASgIEhAKCGF0dGVtcHRzGAogASgFMu4BCg5GZXRjaGVyU2VydmljZRJyCgVGZXRjaBIhLm5hbm9jbGF3LmZldGNoZXIudjEuRmV0Y2hSZXF1ZXN0GiIubmFub2NsYXcuZmV0Y2hlci52MS5GZXRjaFJlc3BvbnNlIiLC2hgJCAESBWZldGNogtPkkwIPOgEqIgovYXBpL2ZldGNoEmgKC0NoZWNrUm9ib3RzEicubmFub2NsYXcuZmV0Y2hlci52MS5DaGVja1JvYm90c1JlcXVlc3QaKC5uYW5vY2xhdy5mZXRjaGVyLnYxLkNoZWNrUm9ib3RzUmVzcG9uc2UiBsLaGAIIAkJDWkFnaXRodWIuY29tL25hbm9jbGF3L25hbm9jbGF3L2dlbi9nby9uYW5vY2xhdy9mZXRjaGVyL3YxO2ZldGNoZXJ2MWIGcHJvdG8z", [file_buf_validate_validate, file_google_api_annotations, file_nanoclaw_options_v1_options]);
+  fileDesc("CiFuYW5vY2xhdy9mZXRjaGVyL3YxL2ZldGNoZXIucHJvdG8SE25hbm9jbGF3LmZldGNoZXIudjEiNwoSQ2hlY2tSb2JvdHNSZXF1ZXN0EiEKBHVybHMYASADKAlCE7pIEJIBDQgBEGQiB3IFEAEYgEAibwoTQ2hlY2tSb2JvdHNSZXNwb25zZRIPCgdhbGxvd2VkGAEgAygIEg0KBXN0YXRlGAIgASgJEhYKDmNyYXdsX2RlbGF5X21zGAMgASgFEhAKCHZhbGlkX21zGAQgASgFEg4KBnJlYXNvbhgFIAEoCSLmAQoMRmV0Y2hSZXF1ZXN0EhcKA3VybBgBIAEoCUIKukgHcgUQARiAQBJxCgxleHRyYWN0X3R5cGUYAiABKAlCW7pIWNgBAXJTUgR0ZXh0UgVsaW5rc1IGaW1hZ2VzUgpzdHJ1Y3R1cmVkUghtYXJrZG93blIIbWV0YWRhdGFSBnRhYmxlc1IEZmVlZFIDcmF3UglmdWxsX3RleHQSFwoGb2Zmc2V0GAMgASgFQge6SAQaAigAEiMKCW1heF9jaGFycxgEIAEoBUILukgIGgYYwIQ9KGRIAIgBAUIMCgpfbWF4X2NoYXJzItMBCg1GZXRjaFJlc3BvbnNlEgsKA3VybBgBIAEoCRIxCgdjb250ZW50GAIgASgLMiAubmFub2NsYXcuZmV0Y2hlci52MS5QYWdlQ29udGVudBIzCghtZXRhZGF0YRgDIAEoCzIhLm5hbm9jbGF3LmZldGNoZXIudjEuUGFnZU1ldGFkYXRhEhEKCXRydW5jYXRlZBgEIAEoCBITCgtuZXh0X29mZnNldBgFIAEoBRITCgt0b3RhbF9jaGFycxgGIAEoBRIQCgh3YXJuaW5ncxgHIAMoCSJeCg5FeHRyYWN0UmVxdWVzdBI0CgZ0YXJnZXQYASABKAsyIi5uYW5vY2xhdy5mZXRjaGVyLnYxLkV4dHJhY3RUYXJnZXRIABIOCgRkYXRhGAIgASgMSABCBgoEcGFydCKdAgoNRXh0cmFjdFRhcmdldBIWCgRuYW1lGAEgASgJQgi6SAVyAyiAIBIeCgxjb250ZW50X3R5cGUYAiABKAlCCLpIBXIDGIAIEhUKA3VybBgDIAEoCUIIukgFcgMYgEAScQoMZXh0cmFjdF90eXBlGAQgASgJQlu6SFjYAQFyU1IEdGV4dFIFbGlua3NSBmltYWdlc1IKc3RydWN0dXJlZFIIbWFya2Rvd25SCG1ldGFkYXRhUgZ0YWJsZXNSBGZlZWRSA3Jhd1IJZnVsbF90ZXh0EhcKBm9mZnNldBgFIAEoBUIHukgEGgIoABIjCgltYXhfY2hhcnMYBiABKAVCC7pICBoGGMCEPShkSACIAQFCDAoKX21heF9jaGFycyLIAQoPRXh0cmFjdFJlc3BvbnNlEjEKB2NvbnRlbnQYASABKAsyIC5uYW5vY2xhdy5mZXRjaGVyLnYxLlBhZ2VDb250ZW50EjMKCG1ldGFkYXRhGAIgASgLMiEubmFub2NsYXcuZmV0Y2hlci52MS5QYWdlTWV0YWRhdGESEQoJdHJ1bmNhdGVkGAMgASgIEhMKC25leHRfb2Zmc2V0GAQgASgFEhMKC3RvdGFsX2NoYXJzGAUgASgFEhAKCHdhcm5pbmdzGAYgAygJIrECCgtQYWdlQ29udGVudBIMCgR0ZXh0GAEgASgJEigKBWxpbmtzGAIgAygLMhkubmFub2NsYXcuZmV0Y2hlci52MS5MaW5rEioKBmltYWdlcxgDIAMoCzIaLm5hbm9jbGF3LmZldGNoZXIudjEuSW1hZ2USNwoKc3RydWN0dXJlZBgEIAEoCzIjLm5hbm9jbGF3LmZldGNoZXIudjEuU3RydWN0dXJlZFBhZ2USEAoIbWFya2Rvd24YBSABKAkSKgoGdGFibGVzGAYgAygLMhoubmFub2NsYXcuZmV0Y2hlci52MS5UYWJsZRInCgRmZWVkGAcgASgLMhkubmFub2NsYXcuZmV0Y2hlci52MS5GZWVkEgsKA3JhdxgIIAEoCRIRCglmdWxsX3RleHQYCSABKAkiaQoFVGFibGUSDwoHY2FwdGlvbhgBIAEoCRIOCgZoZWFkZXIYAiABKAgSKwoEcm93cxgDIAMoCzIdLm5hbm9jbGF3LmZldGNoZXIudjEuVGFibGVSb3cSEgoKdG90YWxfcm93cxgEIAEoBSIZCghUYWJsZVJvdxINCgVjZWxscxgBIAMoCSKdAQoERmVlZBINCgV0aXRsZRgBIAEoCRITCgtkZXNjcmlwdGlvbhgCIAEoCRILCgN1cmwYAyABKAkSEAoIbGFuZ3VhZ2UYBCABKAkSDwoHdXBkYXRlZBgFIAEoCRIsCgVpdGVtcxgGIAMoCzIdLm5hbm9jbGF3LmZldGNoZXIudjEuRmVlZEl0ZW0SEwoLdG90YWxfaXRlbXMYByABKAUiiwEKCEZlZWRJdGVtEg0KBXRpdGxlGAEgASgJEgsKA3VybBgCIAEoCRIKCgJpZBgDIAEoCRIOCgZhdXRob3IYBCABKAkSEQoJcHVibGlzaGVkGAUgASgJEg8KB3VwZGF0ZWQYBiABKAkSDwoHc3VtbWFyeRgHIAEoCRISCgpjYXRlZ29yaWVzGAggAygJIiEKBExpbmsSDAoEdGV4dBgBIAEoCRILCgN1cmwYAiABKAkiIQoFSW1hZ2USCwoDYWx0GAEgASgJEgsKA3NyYxgCIAEoCSLNAQoOU3RydWN0dXJlZFBhZ2USDQoFdGl0bGUYASABKAkSOwoEbWV0YRgCIAMoCzItLm5hbm9jbGF3LmZldGNoZXIudjEuU3RydWN0dXJlZFBhZ2UuTWV0YUVudHJ5Ei4KCGhlYWRpbmdzGAMgAygLMhwubmFub2NsYXcuZmV0Y2hlci52MS5IZWFkaW5nEhIKCnBhcmFncmFwaHMYBCADKAkaKwoJTWV0YUVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiJgoHSGVhZGluZxINCgVsZXZlbBgBIAEoBRIMCgR0ZXh0GAIgASgJIsEECgxQYWdlTWV0YWRhdGESDQoFdGl0bGUYASABKAkSEwoLc3RhdHVzX2NvZGUYAiABKAUSFAoMY29udGVudF90eXBlGAMgASgJEhUKDWRldGVjdGVkX3R5cGUYBCABKAkSEQoJZmluYWxfdXJsGAUgASgJEhEKCXJlZGlyZWN0cxgGIAMoCRIPCgdjaGFyc2V0GAcgASgJEhIKCmJvZHlfYnl0ZXMYCCABKAUSFgoOYm9keV90cnVuY2F0ZWQYCSABKAgSEAoIYXR0ZW1wdHMYCiABKAUSDgoGYnlsaW5lGAsgASgJEhEKCXB1Ymxpc2hlZBgMIAEoCRIQCghtb2RpZmllZBgNIAEoCRIQCghsYW5ndWFnZRgOIAEoCRIRCgljYW5vbmljYWwYDyABKAkSEQoJc2l0ZV9uYW1lGBAgASgJEhMKC2Rlc2NyaXB0aW9uGBEgASgJEhEKCXBhZ2VfdHlwZRgSIAEoCRISCgpjb25maWRlbmNlGBMgASgBEhQKDGhpZGRlbl9jaGFycxgUIAEoBRITCgtuZXV0cmFsaXNlZBgVIAEoBRIOCgZvcmlnaW4YFiABKAkSDQoFcGFnZXMYFyABKAUSRQoKcHJvcGVydGllcxgYIAMoCzIxLm5hbm9jbGF3LmZldGNoZXIudjEuUGFnZU1ldGFkYXRhLlByb3BlcnRpZXNFbnRyeRoxCg9Qcm9wZXJ0aWVzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ATLOAgoORmV0Y2hlclNlcnZpY2UScgoFRmV0Y2gSIS5uYW5vY2xhdy5mZXRjaGVyLnYxLkZldGNoUmVxdWVzdBoiLm5hbm9jbGF3LmZldGNoZXIudjEuRmV0Y2hSZXNwb25zZSIiwtoYCQgBEgVmZXRjaILT5JMCDzoBKiIKL2FwaS9mZXRjaBJeCgdFeHRyYWN0EiMubmFub2NsYXcuZmV0Y2hlci52MS5FeHRyYWN0UmVxdWVzdBokLm5hbm9jbGF3LmZldGNoZXIudjEuRXh0cmFjdFJlc3BvbnNlIgbC2hgCCAIoARJoCgtDaGVja1JvYm90cxInLm5hbm9jbGF3LmZldGNoZXIudjEuQ2hlY2tSb2JvdHNSZXF1ZXN0GigubmFub2NsYXcuZmV0Y2hlci52MS5DaGVja1JvYm90c1Jlc3BvbnNlIgbC2hgCCAJCQ1pBZ2l0aHViLmNvbS9uYW5vY2xhdy9uYW5vY2xhdy9nZW4vZ28vbmFub2NsYXcvZmV0Y2hlci92MTtmZXRjaGVydjFiBnByb3RvMw", [file_buf_validate_validate, file_google_api_annotations, file_nanoclaw_options_v1_options]);
 
 /**
  * CheckRobotsRequest asks about addresses of one origin.
@@ -161,7 +161,9 @@ export type FetchRequest = Message<"nanoclaw.fetcher.v1.FetchRequest"> & {
   url: string;
 
   /**
-   * What to extract: text (default), links, images or structured.
+   * What to extract: text (default), markdown, links, images, structured,
+   * tables, metadata, feed (of an RSS, Atom or JSON feed), full_text (all text of
+   * the page) or raw (the body as text, undigested).
    *
    * @generated from field: string extract_type = 2;
    */
@@ -169,16 +171,17 @@ export type FetchRequest = Message<"nanoclaw.fetcher.v1.FetchRequest"> & {
 
   /**
    * Where to read on in a page whose answer was truncated: the first character
-   * of the text, the first entry of links and images, or the first character of
-   * the paragraphs of structured.
+   * of text, markdown, full_text and raw, the first character of the paragraphs
+   * of structured, the first entry of links, images and feeds, or the first row
+   * of the tables, counted over all of them.
    *
    * @generated from field: int32 offset = 3;
    */
   offset: number;
 
   /**
-   * Most characters of text or paragraphs in the answer, 100 to 1,000,000;
-   * 10,000 when not set.
+   * Most characters of text, paragraphs, table cells or feed entries in the
+   * answer, 100 to 1,000,000; 10,000 when not set.
    *
    * @generated from field: optional int32 max_chars = 4;
    */
@@ -199,7 +202,9 @@ export type FetchRequestJson = {
   url?: string;
 
   /**
-   * What to extract: text (default), links, images or structured.
+   * What to extract: text (default), markdown, links, images, structured,
+   * tables, metadata, feed (of an RSS, Atom or JSON feed), full_text (all text of
+   * the page) or raw (the body as text, undigested).
    *
    * @generated from field: string extract_type = 2;
    */
@@ -207,16 +212,17 @@ export type FetchRequestJson = {
 
   /**
    * Where to read on in a page whose answer was truncated: the first character
-   * of the text, the first entry of links and images, or the first character of
-   * the paragraphs of structured.
+   * of text, markdown, full_text and raw, the first character of the paragraphs
+   * of structured, the first entry of links, images and feeds, or the first row
+   * of the tables, counted over all of them.
    *
    * @generated from field: int32 offset = 3;
    */
   offset?: number;
 
   /**
-   * Most characters of text or paragraphs in the answer, 100 to 1,000,000;
-   * 10,000 when not set.
+   * Most characters of text, paragraphs, table cells or feed entries in the
+   * answer, 100 to 1,000,000; 10,000 when not set.
    *
    * @generated from field: optional int32 max_chars = 4;
    */
@@ -272,7 +278,7 @@ export type FetchResponse = Message<"nanoclaw.fetcher.v1.FetchResponse"> & {
   nextOffset: number;
 
   /**
-   * Characters of text or paragraphs in all; 0 for links and images.
+   * Characters of text or paragraphs in all; 0 for lists.
    *
    * @generated from field: int32 total_chars = 6;
    */
@@ -328,7 +334,7 @@ export type FetchResponseJson = {
   nextOffset?: number;
 
   /**
-   * Characters of text or paragraphs in all; 0 for links and images.
+   * Characters of text or paragraphs in all; 0 for lists.
    *
    * @generated from field: int32 total_chars = 6;
    */
@@ -350,13 +356,283 @@ export const FetchResponseSchema: GenMessage<FetchResponse, {jsonType: FetchResp
   messageDesc(file_nanoclaw_fetcher_v1_fetcher, 3);
 
 /**
+ * ExtractRequest is one message of a document.
+ *
+ * @generated from message nanoclaw.fetcher.v1.ExtractRequest
+ */
+export type ExtractRequest = Message<"nanoclaw.fetcher.v1.ExtractRequest"> & {
+  /**
+   * What the message carries.
+   *
+   * @generated from oneof nanoclaw.fetcher.v1.ExtractRequest.part
+   */
+  part: {
+    /**
+     * What is sent and what is wanted of it; the first message.
+     *
+     * @generated from field: nanoclaw.fetcher.v1.ExtractTarget target = 1;
+     */
+    value: ExtractTarget;
+    case: "target";
+  } | {
+    /**
+     * Bytes of the document, at most 1 MiB a message.
+     *
+     * @generated from field: bytes data = 2;
+     */
+    value: Uint8Array;
+    case: "data";
+  } | { case: undefined; value?: undefined };
+};
+
+/**
+ * ExtractRequest is one message of a document.
+ *
+ * @generated from message nanoclaw.fetcher.v1.ExtractRequest
+ */
+export type ExtractRequestJson = {
+  /**
+   * What is sent and what is wanted of it; the first message.
+   *
+   * @generated from field: nanoclaw.fetcher.v1.ExtractTarget target = 1;
+   */
+  target?: ExtractTargetJson;
+
+  /**
+   * Bytes of the document, at most 1 MiB a message.
+   *
+   * @generated from field: bytes data = 2;
+   */
+  data?: string;
+};
+
+/**
+ * Describes the message nanoclaw.fetcher.v1.ExtractRequest.
+ * Use `create(ExtractRequestSchema)` to create a new message.
+ */
+export const ExtractRequestSchema: GenMessage<ExtractRequest, {jsonType: ExtractRequestJson}> = /*@__PURE__*/
+  messageDesc(file_nanoclaw_fetcher_v1_fetcher, 4);
+
+/**
+ * ExtractTarget describes a document and what is wanted of it.
+ *
+ * @generated from message nanoclaw.fetcher.v1.ExtractTarget
+ */
+export type ExtractTarget = Message<"nanoclaw.fetcher.v1.ExtractTarget"> & {
+  /**
+   * Name of the document with its extension, as "report.pdf". It decides only
+   * where the bytes and content_type do not.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * Content-Type, where one is known.
+   *
+   * @generated from field: string content_type = 2;
+   */
+  contentType: string;
+
+  /**
+   * Absolute address that relative links are read against; may be empty.
+   *
+   * @generated from field: string url = 3;
+   */
+  url: string;
+
+  /**
+   * What to extract, as in FetchRequest.
+   *
+   * @generated from field: string extract_type = 4;
+   */
+  extractType: string;
+
+  /**
+   * Where to read on, as in FetchRequest.
+   *
+   * @generated from field: int32 offset = 5;
+   */
+  offset: number;
+
+  /**
+   * Most characters in the answer, as in FetchRequest.
+   *
+   * @generated from field: optional int32 max_chars = 6;
+   */
+  maxChars?: number | undefined;
+};
+
+/**
+ * ExtractTarget describes a document and what is wanted of it.
+ *
+ * @generated from message nanoclaw.fetcher.v1.ExtractTarget
+ */
+export type ExtractTargetJson = {
+  /**
+   * Name of the document with its extension, as "report.pdf". It decides only
+   * where the bytes and content_type do not.
+   *
+   * @generated from field: string name = 1;
+   */
+  name?: string;
+
+  /**
+   * Content-Type, where one is known.
+   *
+   * @generated from field: string content_type = 2;
+   */
+  contentType?: string;
+
+  /**
+   * Absolute address that relative links are read against; may be empty.
+   *
+   * @generated from field: string url = 3;
+   */
+  url?: string;
+
+  /**
+   * What to extract, as in FetchRequest.
+   *
+   * @generated from field: string extract_type = 4;
+   */
+  extractType?: string;
+
+  /**
+   * Where to read on, as in FetchRequest.
+   *
+   * @generated from field: int32 offset = 5;
+   */
+  offset?: number;
+
+  /**
+   * Most characters in the answer, as in FetchRequest.
+   *
+   * @generated from field: optional int32 max_chars = 6;
+   */
+  maxChars?: number;
+};
+
+/**
+ * Describes the message nanoclaw.fetcher.v1.ExtractTarget.
+ * Use `create(ExtractTargetSchema)` to create a new message.
+ */
+export const ExtractTargetSchema: GenMessage<ExtractTarget, {jsonType: ExtractTargetJson}> = /*@__PURE__*/
+  messageDesc(file_nanoclaw_fetcher_v1_fetcher, 5);
+
+/**
+ * ExtractResponse is what was read of a document.
+ *
+ * @generated from message nanoclaw.fetcher.v1.ExtractResponse
+ */
+export type ExtractResponse = Message<"nanoclaw.fetcher.v1.ExtractResponse"> & {
+  /**
+   * The extracted content, by extract_type.
+   *
+   * @generated from field: nanoclaw.fetcher.v1.PageContent content = 1;
+   */
+  content?: PageContent | undefined;
+
+  /**
+   * What is known of the document. Fields about an HTTP answer are empty.
+   *
+   * @generated from field: nanoclaw.fetcher.v1.PageMetadata metadata = 2;
+   */
+  metadata?: PageMetadata | undefined;
+
+  /**
+   * There is more than this answer holds.
+   *
+   * @generated from field: bool truncated = 3;
+   */
+  truncated: boolean;
+
+  /**
+   * Offset to ask for next; 0 when nothing was cut.
+   *
+   * @generated from field: int32 next_offset = 4;
+   */
+  nextOffset: number;
+
+  /**
+   * Characters of text or paragraphs in all; 0 for lists.
+   *
+   * @generated from field: int32 total_chars = 5;
+   */
+  totalChars: number;
+
+  /**
+   * What went less than well, for a person.
+   *
+   * @generated from field: repeated string warnings = 6;
+   */
+  warnings: string[];
+};
+
+/**
+ * ExtractResponse is what was read of a document.
+ *
+ * @generated from message nanoclaw.fetcher.v1.ExtractResponse
+ */
+export type ExtractResponseJson = {
+  /**
+   * The extracted content, by extract_type.
+   *
+   * @generated from field: nanoclaw.fetcher.v1.PageContent content = 1;
+   */
+  content?: PageContentJson;
+
+  /**
+   * What is known of the document. Fields about an HTTP answer are empty.
+   *
+   * @generated from field: nanoclaw.fetcher.v1.PageMetadata metadata = 2;
+   */
+  metadata?: PageMetadataJson;
+
+  /**
+   * There is more than this answer holds.
+   *
+   * @generated from field: bool truncated = 3;
+   */
+  truncated?: boolean;
+
+  /**
+   * Offset to ask for next; 0 when nothing was cut.
+   *
+   * @generated from field: int32 next_offset = 4;
+   */
+  nextOffset?: number;
+
+  /**
+   * Characters of text or paragraphs in all; 0 for lists.
+   *
+   * @generated from field: int32 total_chars = 5;
+   */
+  totalChars?: number;
+
+  /**
+   * What went less than well, for a person.
+   *
+   * @generated from field: repeated string warnings = 6;
+   */
+  warnings?: string[];
+};
+
+/**
+ * Describes the message nanoclaw.fetcher.v1.ExtractResponse.
+ * Use `create(ExtractResponseSchema)` to create a new message.
+ */
+export const ExtractResponseSchema: GenMessage<ExtractResponse, {jsonType: ExtractResponseJson}> = /*@__PURE__*/
+  messageDesc(file_nanoclaw_fetcher_v1_fetcher, 6);
+
+/**
  * PageContent holds the fields that the extract type fills.
  *
  * @generated from message nanoclaw.fetcher.v1.PageContent
  */
 export type PageContent = Message<"nanoclaw.fetcher.v1.PageContent"> & {
   /**
-   * The text of the page (extract_type text).
+   * The main content of the page as text (extract_type text).
    *
    * @generated from field: string text = 1;
    */
@@ -382,6 +658,42 @@ export type PageContent = Message<"nanoclaw.fetcher.v1.PageContent"> & {
    * @generated from field: nanoclaw.fetcher.v1.StructuredPage structured = 4;
    */
   structured?: StructuredPage | undefined;
+
+  /**
+   * The main content as Markdown (extract_type markdown).
+   *
+   * @generated from field: string markdown = 5;
+   */
+  markdown: string;
+
+  /**
+   * Tables of data (extract_type tables).
+   *
+   * @generated from field: repeated nanoclaw.fetcher.v1.Table tables = 6;
+   */
+  tables: Table[];
+
+  /**
+   * The feed (extract_type feed).
+   *
+   * @generated from field: nanoclaw.fetcher.v1.Feed feed = 7;
+   */
+  feed?: Feed | undefined;
+
+  /**
+   * The body as text, as it came (extract_type raw).
+   *
+   * @generated from field: string raw = 8;
+   */
+  raw: string;
+
+  /**
+   * All text of the page with its navigation and the like (extract_type
+   * full_text).
+   *
+   * @generated from field: string full_text = 9;
+   */
+  fullText: string;
 };
 
 /**
@@ -391,7 +703,7 @@ export type PageContent = Message<"nanoclaw.fetcher.v1.PageContent"> & {
  */
 export type PageContentJson = {
   /**
-   * The text of the page (extract_type text).
+   * The main content of the page as text (extract_type text).
    *
    * @generated from field: string text = 1;
    */
@@ -417,6 +729,42 @@ export type PageContentJson = {
    * @generated from field: nanoclaw.fetcher.v1.StructuredPage structured = 4;
    */
   structured?: StructuredPageJson;
+
+  /**
+   * The main content as Markdown (extract_type markdown).
+   *
+   * @generated from field: string markdown = 5;
+   */
+  markdown?: string;
+
+  /**
+   * Tables of data (extract_type tables).
+   *
+   * @generated from field: repeated nanoclaw.fetcher.v1.Table tables = 6;
+   */
+  tables?: TableJson[];
+
+  /**
+   * The feed (extract_type feed).
+   *
+   * @generated from field: nanoclaw.fetcher.v1.Feed feed = 7;
+   */
+  feed?: FeedJson;
+
+  /**
+   * The body as text, as it came (extract_type raw).
+   *
+   * @generated from field: string raw = 8;
+   */
+  raw?: string;
+
+  /**
+   * All text of the page with its navigation and the like (extract_type
+   * full_text).
+   *
+   * @generated from field: string full_text = 9;
+   */
+  fullText?: string;
 };
 
 /**
@@ -424,7 +772,373 @@ export type PageContentJson = {
  * Use `create(PageContentSchema)` to create a new message.
  */
 export const PageContentSchema: GenMessage<PageContent, {jsonType: PageContentJson}> = /*@__PURE__*/
-  messageDesc(file_nanoclaw_fetcher_v1_fetcher, 4);
+  messageDesc(file_nanoclaw_fetcher_v1_fetcher, 7);
+
+/**
+ * Table is one table of a page, a sheet of a workbook or a CSV file, or the part
+ * of it that fits the answer.
+ *
+ * @generated from message nanoclaw.fetcher.v1.Table
+ */
+export type Table = Message<"nanoclaw.fetcher.v1.Table"> & {
+  /**
+   * Caption, or name of the sheet; may be empty.
+   *
+   * @generated from field: string caption = 1;
+   */
+  caption: string;
+
+  /**
+   * The first row names the columns. It comes with every part of the table.
+   *
+   * @generated from field: bool header = 2;
+   */
+  header: boolean;
+
+  /**
+   * The rows, all of the same length.
+   *
+   * @generated from field: repeated nanoclaw.fetcher.v1.TableRow rows = 3;
+   */
+  rows: TableRow[];
+
+  /**
+   * Rows of the whole table.
+   *
+   * @generated from field: int32 total_rows = 4;
+   */
+  totalRows: number;
+};
+
+/**
+ * Table is one table of a page, a sheet of a workbook or a CSV file, or the part
+ * of it that fits the answer.
+ *
+ * @generated from message nanoclaw.fetcher.v1.Table
+ */
+export type TableJson = {
+  /**
+   * Caption, or name of the sheet; may be empty.
+   *
+   * @generated from field: string caption = 1;
+   */
+  caption?: string;
+
+  /**
+   * The first row names the columns. It comes with every part of the table.
+   *
+   * @generated from field: bool header = 2;
+   */
+  header?: boolean;
+
+  /**
+   * The rows, all of the same length.
+   *
+   * @generated from field: repeated nanoclaw.fetcher.v1.TableRow rows = 3;
+   */
+  rows?: TableRowJson[];
+
+  /**
+   * Rows of the whole table.
+   *
+   * @generated from field: int32 total_rows = 4;
+   */
+  totalRows?: number;
+};
+
+/**
+ * Describes the message nanoclaw.fetcher.v1.Table.
+ * Use `create(TableSchema)` to create a new message.
+ */
+export const TableSchema: GenMessage<Table, {jsonType: TableJson}> = /*@__PURE__*/
+  messageDesc(file_nanoclaw_fetcher_v1_fetcher, 8);
+
+/**
+ * TableRow is one row.
+ *
+ * @generated from message nanoclaw.fetcher.v1.TableRow
+ */
+export type TableRow = Message<"nanoclaw.fetcher.v1.TableRow"> & {
+  /**
+   * Its cells as they are shown.
+   *
+   * @generated from field: repeated string cells = 1;
+   */
+  cells: string[];
+};
+
+/**
+ * TableRow is one row.
+ *
+ * @generated from message nanoclaw.fetcher.v1.TableRow
+ */
+export type TableRowJson = {
+  /**
+   * Its cells as they are shown.
+   *
+   * @generated from field: repeated string cells = 1;
+   */
+  cells?: string[];
+};
+
+/**
+ * Describes the message nanoclaw.fetcher.v1.TableRow.
+ * Use `create(TableRowSchema)` to create a new message.
+ */
+export const TableRowSchema: GenMessage<TableRow, {jsonType: TableRowJson}> = /*@__PURE__*/
+  messageDesc(file_nanoclaw_fetcher_v1_fetcher, 9);
+
+/**
+ * Feed is an RSS, Atom or JSON feed.
+ *
+ * @generated from message nanoclaw.fetcher.v1.Feed
+ */
+export type Feed = Message<"nanoclaw.fetcher.v1.Feed"> & {
+  /**
+   * Title of the feed.
+   *
+   * @generated from field: string title = 1;
+   */
+  title: string;
+
+  /**
+   * What it is about.
+   *
+   * @generated from field: string description = 2;
+   */
+  description: string;
+
+  /**
+   * Absolute address of its site.
+   *
+   * @generated from field: string url = 3;
+   */
+  url: string;
+
+  /**
+   * Its language, as it says.
+   *
+   * @generated from field: string language = 4;
+   */
+  language: string;
+
+  /**
+   * When it was last changed, RFC 3339; empty when it does not say.
+   *
+   * @generated from field: string updated = 5;
+   */
+  updated: string;
+
+  /**
+   * The entries, in order.
+   *
+   * @generated from field: repeated nanoclaw.fetcher.v1.FeedItem items = 6;
+   */
+  items: FeedItem[];
+
+  /**
+   * Entries of the whole feed.
+   *
+   * @generated from field: int32 total_items = 7;
+   */
+  totalItems: number;
+};
+
+/**
+ * Feed is an RSS, Atom or JSON feed.
+ *
+ * @generated from message nanoclaw.fetcher.v1.Feed
+ */
+export type FeedJson = {
+  /**
+   * Title of the feed.
+   *
+   * @generated from field: string title = 1;
+   */
+  title?: string;
+
+  /**
+   * What it is about.
+   *
+   * @generated from field: string description = 2;
+   */
+  description?: string;
+
+  /**
+   * Absolute address of its site.
+   *
+   * @generated from field: string url = 3;
+   */
+  url?: string;
+
+  /**
+   * Its language, as it says.
+   *
+   * @generated from field: string language = 4;
+   */
+  language?: string;
+
+  /**
+   * When it was last changed, RFC 3339; empty when it does not say.
+   *
+   * @generated from field: string updated = 5;
+   */
+  updated?: string;
+
+  /**
+   * The entries, in order.
+   *
+   * @generated from field: repeated nanoclaw.fetcher.v1.FeedItem items = 6;
+   */
+  items?: FeedItemJson[];
+
+  /**
+   * Entries of the whole feed.
+   *
+   * @generated from field: int32 total_items = 7;
+   */
+  totalItems?: number;
+};
+
+/**
+ * Describes the message nanoclaw.fetcher.v1.Feed.
+ * Use `create(FeedSchema)` to create a new message.
+ */
+export const FeedSchema: GenMessage<Feed, {jsonType: FeedJson}> = /*@__PURE__*/
+  messageDesc(file_nanoclaw_fetcher_v1_fetcher, 10);
+
+/**
+ * FeedItem is one entry of a feed.
+ *
+ * @generated from message nanoclaw.fetcher.v1.FeedItem
+ */
+export type FeedItem = Message<"nanoclaw.fetcher.v1.FeedItem"> & {
+  /**
+   * Title.
+   *
+   * @generated from field: string title = 1;
+   */
+  title: string;
+
+  /**
+   * Absolute address.
+   *
+   * @generated from field: string url = 2;
+   */
+  url: string;
+
+  /**
+   * Id that the feed gives it.
+   *
+   * @generated from field: string id = 3;
+   */
+  id: string;
+
+  /**
+   * Who wrote it.
+   *
+   * @generated from field: string author = 4;
+   */
+  author: string;
+
+  /**
+   * When it was published, RFC 3339; empty when it does not say.
+   *
+   * @generated from field: string published = 5;
+   */
+  published: string;
+
+  /**
+   * When it was last changed, RFC 3339; empty when it does not say.
+   *
+   * @generated from field: string updated = 6;
+   */
+  updated: string;
+
+  /**
+   * Its text without markup.
+   *
+   * @generated from field: string summary = 7;
+   */
+  summary: string;
+
+  /**
+   * Its categories.
+   *
+   * @generated from field: repeated string categories = 8;
+   */
+  categories: string[];
+};
+
+/**
+ * FeedItem is one entry of a feed.
+ *
+ * @generated from message nanoclaw.fetcher.v1.FeedItem
+ */
+export type FeedItemJson = {
+  /**
+   * Title.
+   *
+   * @generated from field: string title = 1;
+   */
+  title?: string;
+
+  /**
+   * Absolute address.
+   *
+   * @generated from field: string url = 2;
+   */
+  url?: string;
+
+  /**
+   * Id that the feed gives it.
+   *
+   * @generated from field: string id = 3;
+   */
+  id?: string;
+
+  /**
+   * Who wrote it.
+   *
+   * @generated from field: string author = 4;
+   */
+  author?: string;
+
+  /**
+   * When it was published, RFC 3339; empty when it does not say.
+   *
+   * @generated from field: string published = 5;
+   */
+  published?: string;
+
+  /**
+   * When it was last changed, RFC 3339; empty when it does not say.
+   *
+   * @generated from field: string updated = 6;
+   */
+  updated?: string;
+
+  /**
+   * Its text without markup.
+   *
+   * @generated from field: string summary = 7;
+   */
+  summary?: string;
+
+  /**
+   * Its categories.
+   *
+   * @generated from field: repeated string categories = 8;
+   */
+  categories?: string[];
+};
+
+/**
+ * Describes the message nanoclaw.fetcher.v1.FeedItem.
+ * Use `create(FeedItemSchema)` to create a new message.
+ */
+export const FeedItemSchema: GenMessage<FeedItem, {jsonType: FeedItemJson}> = /*@__PURE__*/
+  messageDesc(file_nanoclaw_fetcher_v1_fetcher, 11);
 
 /**
  * Link is one link of a page.
@@ -473,7 +1187,7 @@ export type LinkJson = {
  * Use `create(LinkSchema)` to create a new message.
  */
 export const LinkSchema: GenMessage<Link, {jsonType: LinkJson}> = /*@__PURE__*/
-  messageDesc(file_nanoclaw_fetcher_v1_fetcher, 5);
+  messageDesc(file_nanoclaw_fetcher_v1_fetcher, 12);
 
 /**
  * Image is one image of a page.
@@ -522,7 +1236,7 @@ export type ImageJson = {
  * Use `create(ImageSchema)` to create a new message.
  */
 export const ImageSchema: GenMessage<Image, {jsonType: ImageJson}> = /*@__PURE__*/
-  messageDesc(file_nanoclaw_fetcher_v1_fetcher, 6);
+  messageDesc(file_nanoclaw_fetcher_v1_fetcher, 13);
 
 /**
  * StructuredPage is a page in parts. Meta and headings come with offset 0 only.
@@ -599,7 +1313,7 @@ export type StructuredPageJson = {
  * Use `create(StructuredPageSchema)` to create a new message.
  */
 export const StructuredPageSchema: GenMessage<StructuredPage, {jsonType: StructuredPageJson}> = /*@__PURE__*/
-  messageDesc(file_nanoclaw_fetcher_v1_fetcher, 7);
+  messageDesc(file_nanoclaw_fetcher_v1_fetcher, 14);
 
 /**
  * Heading is one heading.
@@ -648,10 +1362,11 @@ export type HeadingJson = {
  * Use `create(HeadingSchema)` to create a new message.
  */
 export const HeadingSchema: GenMessage<Heading, {jsonType: HeadingJson}> = /*@__PURE__*/
-  messageDesc(file_nanoclaw_fetcher_v1_fetcher, 8);
+  messageDesc(file_nanoclaw_fetcher_v1_fetcher, 15);
 
 /**
- * PageMetadata is what is known of a fetched page.
+ * PageMetadata is what is known of a fetched page or a document. What it says
+ * about itself is untrusted.
  *
  * @generated from message nanoclaw.fetcher.v1.PageMetadata
  */
@@ -725,10 +1440,111 @@ export type PageMetadata = Message<"nanoclaw.fetcher.v1.PageMetadata"> & {
    * @generated from field: int32 attempts = 10;
    */
   attempts: number;
+
+  /**
+   * Who wrote it, as it says.
+   *
+   * @generated from field: string byline = 11;
+   */
+  byline: string;
+
+  /**
+   * When it was published, as it says: RFC 3339 where that can be read.
+   *
+   * @generated from field: string published = 12;
+   */
+  published: string;
+
+  /**
+   * When it was last changed, as it says: RFC 3339 where that can be read.
+   *
+   * @generated from field: string modified = 13;
+   */
+  modified: string;
+
+  /**
+   * Its language, as it says.
+   *
+   * @generated from field: string language = 14;
+   */
+  language: string;
+
+  /**
+   * Address that it calls its own, absolute.
+   *
+   * @generated from field: string canonical = 15;
+   */
+  canonical: string;
+
+  /**
+   * Name of its site.
+   *
+   * @generated from field: string site_name = 16;
+   */
+  siteName: string;
+
+  /**
+   * What it is about, in its own words.
+   *
+   * @generated from field: string description = 17;
+   */
+  description: string;
+
+  /**
+   * What kind of page it is: article, forum, product, collection, listing,
+   * documentation or service; document, spreadsheet, presentation, image, feed or
+   * data for what is no web page; empty when unknown.
+   *
+   * @generated from field: string page_type = 18;
+   */
+  pageType: string;
+
+  /**
+   * How likely the main content is what was extracted, 0 to 1.
+   *
+   * @generated from field: double confidence = 19;
+   */
+  confidence: number;
+
+  /**
+   * Characters that readers of the page do not see and that were left out.
+   *
+   * @generated from field: int32 hidden_chars = 20;
+   */
+  hiddenChars: number;
+
+  /**
+   * Places that looked like instructions of a chat and were defused.
+   *
+   * @generated from field: int32 neutralised = 21;
+   */
+  neutralised: number;
+
+  /**
+   * Where the content comes from, as the gate names it.
+   *
+   * @generated from field: string origin = 22;
+   */
+  origin: string;
+
+  /**
+   * Pages, sheets or slides of a document; 0 for what has none.
+   *
+   * @generated from field: int32 pages = 23;
+   */
+  pages: number;
+
+  /**
+   * More that a document or an image says of itself, by name.
+   *
+   * @generated from field: map<string, string> properties = 24;
+   */
+  properties: { [key: string]: string };
 };
 
 /**
- * PageMetadata is what is known of a fetched page.
+ * PageMetadata is what is known of a fetched page or a document. What it says
+ * about itself is untrusted.
  *
  * @generated from message nanoclaw.fetcher.v1.PageMetadata
  */
@@ -802,6 +1618,106 @@ export type PageMetadataJson = {
    * @generated from field: int32 attempts = 10;
    */
   attempts?: number;
+
+  /**
+   * Who wrote it, as it says.
+   *
+   * @generated from field: string byline = 11;
+   */
+  byline?: string;
+
+  /**
+   * When it was published, as it says: RFC 3339 where that can be read.
+   *
+   * @generated from field: string published = 12;
+   */
+  published?: string;
+
+  /**
+   * When it was last changed, as it says: RFC 3339 where that can be read.
+   *
+   * @generated from field: string modified = 13;
+   */
+  modified?: string;
+
+  /**
+   * Its language, as it says.
+   *
+   * @generated from field: string language = 14;
+   */
+  language?: string;
+
+  /**
+   * Address that it calls its own, absolute.
+   *
+   * @generated from field: string canonical = 15;
+   */
+  canonical?: string;
+
+  /**
+   * Name of its site.
+   *
+   * @generated from field: string site_name = 16;
+   */
+  siteName?: string;
+
+  /**
+   * What it is about, in its own words.
+   *
+   * @generated from field: string description = 17;
+   */
+  description?: string;
+
+  /**
+   * What kind of page it is: article, forum, product, collection, listing,
+   * documentation or service; document, spreadsheet, presentation, image, feed or
+   * data for what is no web page; empty when unknown.
+   *
+   * @generated from field: string page_type = 18;
+   */
+  pageType?: string;
+
+  /**
+   * How likely the main content is what was extracted, 0 to 1.
+   *
+   * @generated from field: double confidence = 19;
+   */
+  confidence?: number | "NaN" | "Infinity" | "-Infinity";
+
+  /**
+   * Characters that readers of the page do not see and that were left out.
+   *
+   * @generated from field: int32 hidden_chars = 20;
+   */
+  hiddenChars?: number;
+
+  /**
+   * Places that looked like instructions of a chat and were defused.
+   *
+   * @generated from field: int32 neutralised = 21;
+   */
+  neutralised?: number;
+
+  /**
+   * Where the content comes from, as the gate names it.
+   *
+   * @generated from field: string origin = 22;
+   */
+  origin?: string;
+
+  /**
+   * Pages, sheets or slides of a document; 0 for what has none.
+   *
+   * @generated from field: int32 pages = 23;
+   */
+  pages?: number;
+
+  /**
+   * More that a document or an image says of itself, by name.
+   *
+   * @generated from field: map<string, string> properties = 24;
+   */
+  properties?: { [key: string]: string };
 };
 
 /**
@@ -809,7 +1725,7 @@ export type PageMetadataJson = {
  * Use `create(PageMetadataSchema)` to create a new message.
  */
 export const PageMetadataSchema: GenMessage<PageMetadata, {jsonType: PageMetadataJson}> = /*@__PURE__*/
-  messageDesc(file_nanoclaw_fetcher_v1_fetcher, 9);
+  messageDesc(file_nanoclaw_fetcher_v1_fetcher, 16);
 
 /**
  * FetcherService fetches pages from public addresses only.
@@ -827,6 +1743,19 @@ export const FetcherService: GenService<{
     methodKind: "unary";
     input: typeof FetchRequestSchema;
     output: typeof FetchResponseSchema;
+  },
+  /**
+   * Extract reads a document that the caller has: the first message describes
+   * it, the others carry its bytes, at most 32 MiB in all. What is no readable
+   * document is INVALID_ARGUMENT with the reason: UNSUPPORTED_CONTENT_TYPE,
+   * DOCUMENT_ENCRYPTED, DOCUMENT_DAMAGED, DOCUMENT_EMPTY or DOCUMENT_TOO_LARGE.
+   *
+   * @generated from rpc nanoclaw.fetcher.v1.FetcherService.Extract
+   */
+  extract: {
+    methodKind: "client_streaming";
+    input: typeof ExtractRequestSchema;
+    output: typeof ExtractResponseSchema;
   },
   /**
    * CheckRobots tells which addresses of one origin its robots.txt allows, by
