@@ -38,11 +38,11 @@ func (x *exchange) Do(r *http.Request) (*http.Response, error) {
 			return nil, err
 		}
 		x.status, x.requestID = resp.StatusCode, x.client.explain.requestID(resp.Header)
-		if resp.StatusCode < 300 {
-			resp.Body = newFrameBody(x.dog.watch(resp.Body), x.client.cfg.MaxLine, x.client.cfg.MaxMessage)
+		if resp.StatusCode >= 200 && resp.StatusCode < 300 {
+			resp.Body = newFrameBody(decoded(x.dog.watch(resp.Body), resp.Header), x.client.cfg.MaxLine, x.client.cfg.MaxMessage)
 			return resp, nil
 		}
-		refusal, err := x.refuse(resp)
+		refusal, err := x.refuse(r.Context(), resp)
 		if resp.StatusCode == http.StatusBadRequest || resp.StatusCode == http.StatusUnprocessableEntity {
 			if next, again := x.client.memory.learn(used, refusal); again {
 				used = next
@@ -75,14 +75,23 @@ func (x *exchange) send(r *http.Request, payload []byte) (*http.Response, error)
 	return resp, nil
 }
 
-// refuse reads an answer that is no success and explains it.
-func (x *exchange) refuse(resp *http.Response) ([]byte, error) {
-	body := x.dog.watch(resp.Body)
+// refuse reads an answer that is no success and explains it. The status says the
+// most, so nobody waits longer for the rest than an idle stream is waited for.
+func (x *exchange) refuse(parent context.Context, resp *http.Response) ([]byte, error) {
+	body := decoded(x.dog.watch(resp.Body), resp.Header)
 	defer body.Close()
-	if resp.StatusCode < 400 {
+	switch {
+	case resp.StatusCode < 200:
+		return nil, x.client.explain.malformed(resp.StatusCode, statusText(resp.StatusCode)+" came in place of an answer", nil)
+	case resp.StatusCode < 400:
 		return nil, x.client.explain.redirected(resp.StatusCode, resp.Header)
 	}
+	enough := time.AfterFunc(x.client.cfg.IdleTimeout, x.dog.stop)
+	defer enough.Stop()
 	said, _ := io.ReadAll(io.LimitReader(body, maxErrorBody))
+	if parent.Err() != nil {
+		return nil, x.client.explain.cancelled(parent)
+	}
 	return said, x.client.explain.answered(resp.StatusCode, resp.Header, readFailure(said))
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/url"
 	"strings"
 	"syscall"
 	"time"
@@ -47,6 +48,9 @@ func (x explainer) answered(status int, h http.Header, f failure) *Error {
 func (x explainer) hint(e *Error) string {
 	switch e.Kind {
 	case KindAuth:
+		if e.Status == http.StatusProxyAuthRequired {
+			return "A proxy on the way asks for credentials: check HTTPS_PROXY and NO_PROXY of this process"
+		}
 		if !x.hasKey {
 			return "No API key is set for this model: set api_key, and see that the environment variable it names was exported before the start"
 		}
@@ -75,10 +79,13 @@ func (x explainer) hint(e *Error) string {
 // redirected explains a redirect: the key must not travel to an address that
 // nobody configured.
 func (x explainer) redirected(status int, h http.Header) *Error {
-	to := displayURL(h.Get("Location"))
+	where := ", and no address that could be called instead. Check api_url"
+	if to, err := url.Parse(h.Get("Location")); err == nil && *to != (url.URL{}) {
+		where = fmt.Sprintf(" to %s. Redirects are not followed: set api_url to the final address if you trust it", displayURL(to.String()))
+	}
 	return &Error{
 		Kind: KindNotFound, Status: status, RequestID: x.requestID(h),
-		Message: x.redact.clean(fmt.Sprintf("model %q at %s: %s to %s. Redirects are not followed: set api_url to the final address if you trust it", x.model, x.url, statusText(status), to), 2*maxDetail),
+		Message: x.redact.clean(fmt.Sprintf("model %q at %s: %s%s", x.model, x.url, statusText(status), where), 2*maxDetail),
 	}
 }
 

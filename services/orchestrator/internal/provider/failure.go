@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -51,9 +52,14 @@ func (f failure) says(words ...string) bool {
 
 // readFailure reads an error body: OpenAI's {"error":{...}}, {"error":"text"},
 // FastAPI's {"detail":...}, Google's [{...}], flat {"code","message"}, MiniMax's
-// base_resp, HTML and plain text.
+// base_resp, each also as the first event of a stream, HTML and plain text.
 func readFailure(body []byte) failure {
 	body = bytes.TrimSpace(body)
+	if bytes.HasPrefix(body, []byte("data:")) || bytes.HasPrefix(body, []byte("event:")) {
+		// Some answer with an event stream whatever the status.
+		ev, _ := newEventReader(bytes.NewReader(body), len(body), len(body)+1).next()
+		body = bytes.TrimSpace(ev.data)
+	}
 	var f failure
 	switch {
 	case len(body) == 0:
@@ -128,6 +134,18 @@ func htmlTitle(page []byte) string {
 	return string(page[:min(len(page), 200)])
 }
 
+// Statuses that say more than their class. Those without a name in net/http are
+// Groq's (498), Cloudflare's (522, 524), Anthropic's (529) and those of proxies
+// (598, 599).
+var (
+	overloadedStatuses = []int{498, http.StatusServiceUnavailable, 529}
+	timeoutStatuses    = []int{http.StatusRequestTimeout, http.StatusGatewayTimeout, 522, 524, 598, 599}
+	// Below 500, and yet the same request may do better later: something is in
+	// the way (409, 423, 425) or behind the endpoint has failed (424, as Text
+	// Generation Inference says it).
+	passingStatuses = []int{http.StatusConflict, http.StatusLocked, http.StatusFailedDependency, http.StatusTooEarly}
+)
+
 // kindOf classifies an error answer. status is the HTTP status, or 200 for an
 // error inside a stream; then a code that is an HTTP status counts as one.
 func kindOf(status int, f failure) Kind {
@@ -141,7 +159,8 @@ func kindOf(status int, f failure) Kind {
 	}
 	switch {
 	case f.has("context_length", "context_window", "string_above_max_length"),
-		f.says("maximum context length", "context window", "context length", "prompt is too long", "input is too long", "too many tokens"):
+		f.says("maximum context length", "context window", "context length", "prompt is too long", "input is too long", "too many tokens"),
+		status == http.StatusRequestEntityTooLarge:
 		return KindContextLength
 	case f.has("content_filter", "content_policy", "data_inspection_failed", "responsibleaipolicy"), f.has("1301"):
 		return KindContentFilter
@@ -150,18 +169,18 @@ func kindOf(status int, f failure) Kind {
 		f.says("insufficient balance", "insufficient_quota", "余额不足", "欠费"):
 		return KindQuota
 	case f.has("invalid_api_key", "authentication", "permission_denied", "unauthorized", "unauthenticated"),
-		status == http.StatusUnauthorized, status == http.StatusForbidden, f.says("api key not valid"):
+		status == http.StatusUnauthorized, status == http.StatusForbidden, status == http.StatusProxyAuthRequired, f.says("api key not valid"):
 		return KindAuth
 	case f.has("rate_limit", "ratelimit", "too_many_requests", "throttling"), f.has("1302", "1303", "1305"),
 		status == http.StatusTooManyRequests:
 		return KindRateLimited
 	case f.has("model_not_found", "not_found"), status == http.StatusNotFound, status == http.StatusMethodNotAllowed, status == http.StatusGone:
 		return KindNotFound
-	case f.has("overloaded"), status == http.StatusServiceUnavailable, status == 529:
+	case f.has("overloaded"), slices.Contains(overloadedStatuses, status):
 		return KindOverloaded
-	case status == http.StatusRequestTimeout, status == http.StatusGatewayTimeout:
+	case slices.Contains(timeoutStatuses, status):
 		return KindTimeout
-	case status >= 500:
+	case status >= 500, slices.Contains(passingStatuses, status):
 		return KindServer
 	case status >= 400, f.has("invalid_request", "invalid_argument", "invalidparameter"):
 		return KindBadRequest
