@@ -55,6 +55,9 @@ type ModelConfig struct {
 	APIURL string `config:"api_url"`
 	// APIKey is sent as a bearer token; empty for local servers.
 	APIKey config.Secret `config:"api_key"`
+	// KeyOrigin is no setting: it says where APIKey came from, for the words of
+	// an error. Whoever loads the configuration fills it in; zero: nothing is said.
+	KeyOrigin config.SecretOrigin
 	// ContextWindow in tokens, at least 1,000; 0: 128,000.
 	ContextWindow int `config:"context_window"`
 	// Timeout is the longest silence of the model, before its first byte and

@@ -2,6 +2,7 @@ package suite
 
 import (
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/nanoclaw/nanoclaw/services/fetcher"
@@ -202,14 +203,18 @@ func Load(o LoadOptions) (cfg Config, warnings []string, err error) {
 	if o.Origins == nil {
 		o.Origins = map[string]string{}
 	}
+	secrets := map[string]config.SecretOrigin{}
 	warnings, err = config.Load(&cfg, config.Sources{
 		File: o.File, FileRequired: o.FileRequired, Env: o.Env, EnvPrefix: config.DefaultEnvPrefix,
 		EnvAliases: map[string]string{"WEB_SEARCH_ADAPTER": "search.adapter"},
 		EnvIgnore:  []string{"NANOCLAW_CONFIG", "NANOCLAW_TOKEN", "NANOCLAW_SERVER", "NANOCLAW_TEST_SEED", "NANOCLAW_TEST_FULL", "NANOCLAW_TEST_REDIS_URL", "NANOCLAW_TEST_MYSQL_DSN", "NANOCLAW_TEST_S3_GATEWAY"},
-		Flags:      o.Flags, Origins: o.Origins,
+		Flags:      o.Flags, Origins: o.Origins, Secrets: secrets,
 	})
 	if err != nil {
 		return cfg, warnings, err
+	}
+	for i := range cfg.Models {
+		cfg.Models[i].KeyOrigin = secrets[fmt.Sprintf("models[%d].api_key", i)]
 	}
 	err = cfg.Validate()
 	if o.Serving {

@@ -38,6 +38,21 @@ func TestTheExampleIsTheDefaultsAndNamesEveryKey(t *testing.T) {
 	}
 }
 
+func TestModelsKnowWhereTheirKeyCameFrom(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "config.yml")
+	if err := os.WriteFile(file, []byte("models:\n- {id: a, api_url: 'http://127.0.0.1:1/v1', api_key: '${KEY}'}\n- {id: b, api_url: 'http://127.0.0.1:1/v1'}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cfg, _, err := Load(LoadOptions{File: file, FileRequired: true, Env: []string{"KEY= k "}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []config.SecretOrigin{{Place: file + ":2", Variables: []string{"KEY"}, Trimmed: true}, {}}
+	if diff := cmp.Diff(want, []config.SecretOrigin{cfg.Models[0].KeyOrigin, cfg.Models[1].KeyOrigin}); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
+	}
+}
+
 // keys are the settings of a struct, those of lists and maps left out.
 func keys(t reflect.Type, prefix string) (out []string) {
 	for f := range t.Fields() {

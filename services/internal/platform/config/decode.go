@@ -18,6 +18,7 @@ import (
 type decoder struct {
 	root     reflect.Value
 	origins  map[string]string
+	secrets  map[string]SecretOrigin
 	warnings []string
 	errs     []error
 	source   source
@@ -194,6 +195,7 @@ func (d *decoder) list(dst reflect.Value, path string, n *yaml.Node) {
 	for key := range d.origins { // the list is replaced, and with it where its parts came from
 		if strings.HasPrefix(key, path+"[") {
 			delete(d.origins, key)
+			delete(d.secrets, key)
 		}
 	}
 	fresh := reflect.MakeSlice(dst.Type(), len(n.Content), len(n.Content))
@@ -210,8 +212,12 @@ func (d *decoder) scalar(dst reflect.Value, path string, n *yaml.Node) {
 		return
 	}
 	text, shown := n.Value, strconv.Quote(clip(n.Value))
+	var variables []string
 	if d.source.lookup != nil {
-		expanded, err := expand(text, d.source.lookup)
+		expanded, err := expand(text, func(name string) (string, bool) {
+			variables = append(variables, name)
+			return d.source.lookup(name)
+		})
 		if err != nil {
 			d.fail(n, path, "%s", err.Error())
 			return
@@ -226,6 +232,7 @@ func (d *decoder) scalar(dst reflect.Value, path string, n *yaml.Node) {
 		if clean != text {
 			d.warn("%s: %s: removed stray white space or quotes around the secret", d.source.at(n), path)
 		}
+		d.secrets[path] = SecretOrigin{Place: d.source.at(n), Variables: variables, Trimmed: clean != text, Empty: clean == ""}
 		text = clean
 	}
 	if err := setScalar(dst, text); err != nil {

@@ -46,6 +46,9 @@ type Sources struct {
 	// Origins, when not nil, is filled with the place each key was set: what
 	// DumpOrigins prints.
 	Origins map[string]string
+	// Secrets, when not nil, is filled with what can be said of each secret that
+	// was set, also of one that is empty, by its key.
+	Secrets map[string]SecretOrigin
 }
 
 // Load fills cfg, a pointer to a struct that holds the defaults. The error names
@@ -57,9 +60,12 @@ func Load(cfg any, src Sources) (warnings []string, err error) {
 		return nil, fmt.Errorf("config: Load wants a pointer to a struct, got %T", cfg)
 	}
 	env := environ(src.Env)
-	d := &decoder{root: dst.Elem(), origins: src.Origins}
+	d := &decoder{root: dst.Elem(), origins: src.Origins, secrets: src.Secrets}
 	if d.origins == nil {
 		d.origins = make(map[string]string)
+	}
+	if d.secrets == nil {
+		d.secrets = make(map[string]SecretOrigin)
 	}
 	if err := d.file(src, env); err != nil {
 		return nil, err

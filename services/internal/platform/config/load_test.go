@@ -262,6 +262,48 @@ func TestWarnings(t *testing.T) {
 	}
 }
 
+func TestWhereASecretCameFromIsKnownWithoutTheSecret(t *testing.T) {
+	secrets := map[string]config.SecretOrigin{}
+	cfg := defaults()
+	file := write(t, "models:\n- {id: a, api_key: '${KEY}'}\n- {id: b, api_key: '${NONE:-}'}\n- {id: c, api_key: '${USER_PART}-${KEY}'}\n- {id: d, api_key: sk-plain}\n- {id: e}\n")
+	_, err := config.Load(&cfg, config.Sources{
+		File: file, Env: []string{"KEY= sk-1234567890\n", "USER_PART=u", "NANOCLAW_SEARCH_API_KEY=sk-0987654321"}, Secrets: secrets,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]config.SecretOrigin{
+		"models[0].api_key": {Place: file + ":2", Variables: []string{"KEY"}, Trimmed: true},
+		"models[1].api_key": {Place: file + ":3", Variables: []string{"NONE"}, Empty: true},
+		"models[2].api_key": {Place: file + ":4", Variables: []string{"USER_PART", "KEY"}, Trimmed: true},
+		"models[3].api_key": {Place: file + ":5"},
+		"search.api_key":    {Place: "NANOCLAW_SEARCH_API_KEY"},
+	}
+	if diff := cmp.Diff(want, secrets); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
+	}
+	for key, words := range map[string]string{
+		"models[0].api_key": "environment variable KEY, named in " + file + ":2",
+		"models[2].api_key": "environment variables USER_PART, KEY, named in " + file + ":4",
+		"models[3].api_key": file + ":5",
+		"search.api_key":    "NANOCLAW_SEARCH_API_KEY",
+	} {
+		if got := secrets[key].String(); got != words {
+			t.Errorf("%s is said to come from %q, want %q", key, got, words)
+		}
+	}
+	if text := fmt.Sprintf("%+v", secrets); strings.Contains(text, "sk-") {
+		t.Errorf("a secret is in %s", text)
+	}
+
+	// A list that is set again takes what was known of the first one with it.
+	clear(secrets)
+	_, err = config.Load(&cfg, config.Sources{File: file, Env: []string{"KEY=k", "USER_PART=u", "NANOCLAW_MODELS=[{id: x, api_key: sk-1234567890}]"}, Secrets: secrets})
+	if diff := cmp.Diff(map[string]config.SecretOrigin{"models[0].api_key": {Place: "NANOCLAW_MODELS"}}, secrets); err != nil || diff != "" {
+		t.Errorf("%v, -want +got\n%s", err, diff)
+	}
+}
+
 func TestMissingFiles(t *testing.T) {
 	cfg := defaults()
 	missing := filepath.Join(t.TempDir(), "no.yml")

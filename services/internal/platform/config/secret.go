@@ -58,6 +58,30 @@ func (s Secret) MarshalJSON() ([]byte, error) { return json.Marshal(s.String()) 
 // LogValue masks.
 func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }
 
+// SecretOrigin is where a secret came from: names and places, never the text.
+type SecretOrigin struct {
+	// Place is what set it: a line of a file, a variable, the command line.
+	Place string
+	// Variables were filled into it, in their order.
+	Variables []string
+	// Trimmed says that white space or quotes stood around it and were removed.
+	Trimmed bool
+	// Empty says that nothing is in it.
+	Empty bool
+}
+
+// String tells it in words: "environment variable GLM_API_KEY, named in
+// config.yml:4".
+func (o SecretOrigin) String() string {
+	switch len(o.Variables) {
+	case 0:
+		return o.Place
+	case 1:
+		return "environment variable " + o.Variables[0] + ", named in " + o.Place
+	}
+	return "environment variables " + strings.Join(o.Variables, ", ") + ", named in " + o.Place
+}
+
 // cleanSecret removes what copying leaves around a secret: white space, line
 // ends, quotes, byte order marks.
 func cleanSecret(s string) string {
