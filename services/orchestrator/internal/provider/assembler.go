@@ -28,6 +28,7 @@ type assembler struct {
 	usage          *Usage
 	finish         string // as the provider wrote it
 	model, id      string
+	manyIDs        bool // chunks of the answer have had ids of their own
 	warnings       []string
 }
 
@@ -58,9 +59,17 @@ func (a *assembler) add(c *chunk, yield func(Delta) error) error {
 	if a.model == "" {
 		a.model = string(c.Model)
 	}
+	if a.another(c) {
+		a.warn("a second answer in the stream was not read")
+		if a.usage == nil {
+			a.count(c.Usage)
+		}
+		return nil
+	}
 	if a.id == "" {
 		a.id = string(c.ID)
 	}
+	a.manyIDs = a.manyIDs || c.ID != "" && string(c.ID) != a.id
 	a.count(c.Usage)
 	if c.Groq != nil {
 		a.count(c.Groq.Usage)
@@ -86,6 +95,13 @@ func (a *assembler) add(c *chunk, yield func(Delta) error) error {
 		}
 	}
 	return nil
+}
+
+// another reports whether a chunk is of another answer than the one that is
+// whole: a relay that asked twice sends both (one call would then be made twice).
+// Where chunks have had ids of their own, an id tells nothing.
+func (a *assembler) another(c *chunk) bool {
+	return a.finished() && !a.manyIDs && len(c.Choices) > 0 && a.id != "" && c.ID != "" && string(c.ID) != a.id
 }
 
 // count takes the usage of the call so far: it is cumulative wherever it is

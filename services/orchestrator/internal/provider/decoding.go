@@ -30,15 +30,15 @@ func decoded(body io.ReadCloser, h http.Header) io.ReadCloser {
 type gzipBody struct {
 	io.ReadCloser
 	plain *gzip.Reader
+	err   error // of the header; it is final
 }
 
 func (b *gzipBody) Read(p []byte) (int, error) {
-	if b.plain == nil {
-		plain, err := gzip.NewReader(b.ReadCloser)
-		if err != nil {
-			return 0, notCompressed(err)
-		}
-		b.plain = plain
+	if b.plain == nil && b.err == nil {
+		b.plain, b.err = gzip.NewReader(b.ReadCloser)
+	}
+	if b.err != nil {
+		return 0, notCompressed(b.err)
 	}
 	n, err := b.plain.Read(p)
 	return n, notCompressed(err)

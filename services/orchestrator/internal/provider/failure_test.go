@@ -61,7 +61,7 @@ func TestEveryRefusalIsExplained(t *testing.T) {
 		{"MiniMax's envelope in a 200", 200, map[string]string{"Content-Type": "application/json"}, `{"base_resp":{"status_code":1004,"status_msg":"auth failed"}}`, secretKey, KindServer, true, "auth failed", "an error in the answer"},
 		{"a page in a 200", 200, nil, `<!DOCTYPE html><title>Sign in</title>`, secretKey, KindMalformed, false, "", "a web page came in place of an answer (Sign in)"},
 		{"JSON of another kind in a 200", 200, nil, `{"hello":"world"}`, secretKey, KindServer, true, "", "an error in the answer"},
-		{"half JSON in a 200", 200, nil, `{"choices":[`, secretKey, KindMalformed, false, "", "neither an event stream nor JSON"},
+		{"half JSON in a 200", 200, nil, `{"choices":[`, secretKey, KindTruncated, true, "", "ended in the middle"},
 		{"garbage in a 200", 200, nil, "\x00\x01\x02garbage", secretKey, KindMalformed, false, "", "neither an event stream nor JSON"},
 		{"garbage events", 200, nil, strings.Repeat("data: garbage\n\n", 20), secretKey, KindMalformed, false, "", "not made of JSON objects"},
 		{"an error event without an error member", 200, nil, "event: error\ndata: {\"code\":\"429\",\"message\":\"slow\"}\n\n", secretKey, KindRateLimited, true, "slow", "Too many requests"},

@@ -97,6 +97,9 @@ func (b *frameBody) whole(first byte) error {
 	}
 	var members map[string]json.RawMessage
 	if !json.Valid(body) {
+		if isCut(body) {
+			return errNoDone
+		}
 		return &notProtocol{"the answer is neither an event stream nor JSON"}
 	}
 	if json.Unmarshal(body, &members) != nil || members["choices"] == nil {
@@ -109,6 +112,12 @@ func (b *frameBody) whole(first byte) error {
 	b.put(line.Bytes())
 	b.frame = append(b.frame, "data: [DONE]\n"...)
 	return io.EOF
+}
+
+// isCut reports whether body is the beginning of a JSON value.
+func isCut(body []byte) bool {
+	err := json.NewDecoder(bytes.NewReader(body)).Decode(new(json.RawMessage))
+	return errors.Is(err, io.ErrUnexpectedEOF)
 }
 
 // put makes payload the next frame. Line feeds inside JSON are white space. The
