@@ -69,6 +69,10 @@ type ModelConfig struct {
 	// Profile says how to read the model's answers: plain, think-tags, hermes,
 	// qwen-coder, glm, deepseek, minimax, mistral. Empty: by the address.
 	Profile string `config:"profile"`
+	// Fallback are ids of models that are asked, in this order, where this one
+	// cannot answer; theirs follow after them, and none is asked twice for one
+	// answer. Empty: the run fails.
+	Fallback []string `config:"fallback"`
 }
 
 // ToolsConfig is the policy for tools.
@@ -189,8 +193,29 @@ func (c Config) validateModels() error {
 		}
 		seen[m.ID] = true
 	}
+	for i, m := range c.Models {
+		if err := validateFallback(m, seen); err != nil {
+			return fmt.Errorf("models[%d].fallback%w", i, err)
+		}
+	}
 	if len(c.Models) > 0 && c.DefaultModel != "" && c.DefaultModel != DefaultModelID && !seen[c.DefaultModel] {
 		return fmt.Errorf("default_model: %q is not among the models", c.DefaultModel)
+	}
+	return nil
+}
+
+// validateFallback checks who answers in the place of a model. The error begins
+// with the place in the list.
+func validateFallback(m ModelConfig, known map[string]bool) error {
+	for i, id := range m.Fallback {
+		switch {
+		case id == m.ID:
+			return fmt.Errorf("[%d]: %q is the model itself; name another one", i, id)
+		case !known[id]:
+			return fmt.Errorf("[%d]: %q is not among the models", i, id)
+		case slices.Index(m.Fallback, id) < i:
+			return fmt.Errorf("[%d]: %q is there twice", i, id)
+		}
 	}
 	return nil
 }

@@ -30,6 +30,11 @@ func TestSettingsThatCannotBe(t *testing.T) {
 			c.Models = []ModelConfig{m}
 		}
 	}
+	models := func(a, b []string) func(*Config) {
+		return func(c *Config) {
+			c.Models = []ModelConfig{{ID: "a", APIURL: "http://a", Fallback: a}, {ID: "b", APIURL: "http://b", Fallback: b}}
+		}
+	}
 	provider := func(change func(*ProviderConfig)) func(*Config) {
 		return func(c *Config) {
 			p := ProviderConfig{Name: "far", Address: "127.0.0.1:5000"}
@@ -51,6 +56,10 @@ func TestSettingsThatCannotBe(t *testing.T) {
 		}, `models[1].id: "m" is there twice`},
 		{"a profile", model(func(m *ModelConfig) { m.Profile = "hermes" }), ""},
 		{"a profile that nobody knows", model(func(m *ModelConfig) { m.Profile = "harmes" }), `models[0].profile: there is no profile "harmes": choose one of deepseek, glm, hermes`},
+		{"fallbacks in a loop", models([]string{"b"}, []string{"a"}), ""},
+		{"a fallback that is not there", models([]string{"b", "c"}, nil), `models[0].fallback[1]: "c" is not among the models`},
+		{"a model as its own fallback", models(nil, []string{"b"}), `models[1].fallback[0]: "b" is the model itself`},
+		{"a fallback twice", models([]string{"b", "b"}, nil), `models[0].fallback[1]: "b" is there twice`},
 		{"no address", model(func(m *ModelConfig) { m.APIURL = "" }), "models[0].api_url"},
 		{"an address of another kind", model(func(m *ModelConfig) { m.APIURL = "ftp://sk-hush@models.example" }), "models[0].api_url"},
 		{"an address without a host", model(func(m *ModelConfig) { m.APIURL = "https:///v1" }), "models[0].api_url"},

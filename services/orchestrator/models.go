@@ -5,10 +5,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/url"
 	"slices"
+	"strings"
+	"time"
 
 	pb "github.com/nanoclaw/nanoclaw/gen/go/nanoclaw/orchestrator/v1"
+	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/account"
 	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/engine"
 	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/provider"
 )
@@ -22,8 +26,11 @@ type models struct {
 	clients []*provider.Client
 }
 
-func newModels(cfg Config) (*models, error) {
+// newModels makes the models of cfg; what is known of their accounts goes by the
+// clock now.
+func newModels(cfg Config, now func() time.Time) (*models, error) {
 	m := &models{byID: map[string]engine.Model{}}
+	accounts := account.NewSet(now)
 	for _, mc := range cfg.Models {
 		client, err := newClient(mc)
 		if err != nil {
@@ -34,6 +41,7 @@ func newModels(cfg Config) (*models, error) {
 		m.clients = append(m.clients, client)
 		m.byID[mc.ID] = engine.Model{
 			ID: mc.ID, Name: cmp.Or(mc.Model, mc.ID), Provider: hostOf(mc.APIURL), ContextWindow: window, Streamer: client,
+			Endpoint: client.Endpoint(), Account: accounts.Of(accountOf(mc)), Fallback: mc.Fallback,
 		}
 		m.ids = append(m.ids, mc.ID)
 		m.wire = append(m.wire, &pb.Model{Id: mc.ID, Name: cmp.Or(mc.Name, mc.ID), ContextWindow: int32(window)})
@@ -57,6 +65,24 @@ func hostOf(address string) string {
 		return ""
 	}
 	return u.Hostname()
+}
+
+// accountOf is the host of a model and what proves who asks there: the key, else
+// whatever else the request carries, which may hold one.
+func accountOf(mc ModelConfig) (host, key string) {
+	key = strings.TrimSpace(mc.APIKey.Reveal())
+	u, err := url.Parse(strings.TrimSpace(mc.APIURL))
+	if err != nil {
+		return mc.APIURL, key
+	}
+	if key == "" {
+		parts := []string{u.User.String(), u.RawQuery}
+		for _, name := range slices.Sorted(maps.Keys(mc.Headers)) {
+			parts = append(parts, name, mc.Headers[name])
+		}
+		key = strings.Join(parts, "\x00")
+	}
+	return u.Host, key
 }
 
 // check asks the endpoint of a model; ok is false when there is no such model.

@@ -145,7 +145,7 @@ func (s *Service) open(ctx context.Context, cfg Config, deps Deps) (err error) {
 	if s.token, err = s.identity.LocalToken(ctx, s.owner, filepath.Join(deps.DataDir, localTokenFile)); err != nil {
 		return err
 	}
-	if s.models, err = newModels(cfg); err != nil {
+	if s.models, err = newModels(cfg, deps.Now); err != nil {
 		return err
 	}
 	providers, err := s.providers(cfg, deps)

@@ -3,6 +3,7 @@ package engine
 import (
 	"time"
 
+	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/account"
 	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/provider"
 	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/run"
 )
@@ -27,6 +28,10 @@ type Config struct {
 	// RetryWait is the wait before the first repetition; it doubles. A wait
 	// that the provider asks for counts when it is longer, up to MaxRetryWait.
 	RetryWait, MaxRetryWait time.Duration
+	// Corrections of one round are asked for, each of CorrectionTime at most: for
+	// arguments that cannot be read, the model is asked once more.
+	Corrections    int
+	CorrectionTime time.Duration
 	// ResultPatience is how long a call waits with a long result for a blob
 	// store that is away.
 	ResultPatience time.Duration
@@ -52,6 +57,8 @@ func DefaultConfig() Config {
 		ModelRetries:   2,
 		RetryWait:      500 * time.Millisecond,
 		MaxRetryWait:   time.Minute,
+		Corrections:    4,
+		CorrectionTime: time.Minute,
 		ResultPatience: 2 * time.Minute,
 		RunTimeout:     10 * time.Minute,
 		MaxRuns:        64,
@@ -68,6 +75,14 @@ type Model struct {
 	Provider      string // for traces, such as the host of its address
 	ContextWindow int    // tokens; 0 when not known
 	Streamer      provider.Streamer
+	// Endpoint is where it is asked. What a model thought and signed is only sent
+	// back to the endpoint that it came from.
+	Endpoint string
+	// Account is what pays for it; nil: no breaker.
+	Account *account.Account
+	// Fallback are ids of models that are asked where this one cannot answer, in
+	// this order.
+	Fallback []string
 }
 
 // Models finds a model by its id.
