@@ -29,7 +29,7 @@ func clientConfig(m ModelConfig) (provider.Config, error) {
 		return provider.Config{}, err
 	}
 	return provider.Config{
-		Model: cmp.Or(m.Model, m.ID), APIURL: m.APIURL, APIKey: m.APIKey, Headers: m.Headers,
+		Model: cmp.Or(m.Model, m.ID), APIURL: m.APIURL, APIKey: m.APIKey, KeyOrigin: m.KeyOrigin, Headers: m.Headers,
 		FirstByteTimeout: m.Timeout, IdleTimeout: m.Timeout, Profile: profile,
 	}, nil
 }

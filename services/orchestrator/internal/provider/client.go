@@ -41,6 +41,7 @@ func New(cfg Config) (*Client, error) {
 		return nil, fmt.Errorf("model %q: %w", cfg.Model, err)
 	}
 	key := strings.TrimSpace(cfg.APIKey.Reveal())
+	trimmed := key != cfg.APIKey.Reveal()
 	cfg.APIKey = config.Secret(key)
 	if strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r >= 0x7F }) {
 		return nil, fmt.Errorf("model %q: api_key holds white space or characters outside ASCII: it was not copied cleanly", cfg.Model)
@@ -52,7 +53,7 @@ func New(cfg Config) (*Client, error) {
 	}
 	c.explain = explainer{
 		model: cfg.Model, url: displayURL(endpoint.String()),
-		hasKey: key != "" || len(cfg.Headers) > 0, redact: newRedactor(secretsOf(cfg, endpoint)...),
+		key: keyFactsOf(cfg, trimmed), redact: newRedactor(secretsOf(cfg, endpoint)...),
 	}
 	return c, nil
 }
@@ -121,8 +122,5 @@ func (c *Client) refused(err error) *Error {
 	if errors.As(err, &known) {
 		return known
 	}
-	return &Error{
-		Kind: KindBadRequest, Err: err,
-		Message: fmt.Sprintf("model %q at %s: the request could not be made: %s", c.cfg.Model, c.explain.url, c.explain.redact.clean(err.Error(), maxDetail)),
-	}
+	return c.explain.unmakeable(err)
 }

@@ -39,6 +39,9 @@ type Config struct {
 	// APIKey is sent as a bearer token; empty sends none (local servers).
 	// It appears in no error, log or String.
 	APIKey config.Secret
+	// KeyOrigin is where APIKey came from, for the words of an error; zero:
+	// nothing is said.
+	KeyOrigin config.SecretOrigin
 	// Headers are sent with every request and win over our own.
 	Headers map[string]string
 

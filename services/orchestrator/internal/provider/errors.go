@@ -5,6 +5,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"net"
+	"strings"
 	"time"
 )
 
@@ -40,6 +41,9 @@ type Error struct {
 	// Message says what happened, at which address and what to check. It is
 	// safe to show: secrets are redacted.
 	Message string
+	// Hint is the end of Message that says what to do; empty when there is
+	// nothing to say.
+	Hint string
 	// Detail is what the provider itself said, redacted and cut; may be empty.
 	Detail string
 	// RetryAfter is the wait that the provider asks for, 0 when it asks none.
@@ -51,6 +55,9 @@ type Error struct {
 
 // Error returns Message.
 func (e *Error) Error() string { return e.Message }
+
+// Fault is Message without Hint.
+func (e *Error) Fault() string { return strings.TrimSuffix(e.Message, ". "+e.Hint) }
 
 // Unwrap returns the underlying error.
 func (e *Error) Unwrap() error { return e.Err }

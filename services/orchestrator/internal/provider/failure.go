@@ -17,6 +17,8 @@ type failure struct {
 	message string
 	codes   []string // code, type and status members, lower case
 	param   string
+	// page says that it was a web page, which no provider's API answers with.
+	page bool
 }
 
 // code returns the provider's most telling code.
@@ -70,7 +72,7 @@ func readFailure(body []byte) failure {
 		}
 		fallthrough
 	case body[0] == '<':
-		f.message = htmlTitle(body)
+		f.message, f.page = htmlTitle(body), body[0] == '<'
 	default:
 		f.message = string(body)
 	}
@@ -165,8 +167,8 @@ func kindOf(status int, f failure) Kind {
 	case f.has("content_filter", "content_policy", "data_inspection_failed", "responsibleaipolicy"), f.has("1301"):
 		return KindContentFilter
 	case status == http.StatusPaymentRequired,
-		f.has("insufficient_quota", "insufficient_balance", "billing", "arrearage", "quota_exceeded", "1113"),
-		f.says("insufficient balance", "insufficient_quota", "余额不足", "欠费"):
+		f.has("insufficient_quota", "insufficient_balance", "billing", "arrearage", "quota_exceeded", "exceeded_current_quota", "1113"),
+		f.says("insufficient balance", "insufficient_quota", "credit balance is too low", "余额不足", "欠费"):
 		return KindQuota
 	case f.has("invalid_api_key", "authentication", "permission_denied", "unauthorized", "unauthenticated"),
 		status == http.StatusUnauthorized, status == http.StatusForbidden, status == http.StatusProxyAuthRequired, f.says("api key not valid"):
@@ -174,7 +176,7 @@ func kindOf(status int, f failure) Kind {
 	case f.has("rate_limit", "ratelimit", "too_many_requests", "throttling"), f.has("1302", "1303", "1305"),
 		status == http.StatusTooManyRequests:
 		return KindRateLimited
-	case f.has("model_not_found", "not_found"), status == http.StatusNotFound, status == http.StatusMethodNotAllowed, status == http.StatusGone:
+	case f.has("model_not_found", "not_found"), f.noModel(status), status == http.StatusNotFound, status == http.StatusMethodNotAllowed, status == http.StatusGone:
 		return KindNotFound
 	case f.has("overloaded"), slices.Contains(overloadedStatuses, status):
 		return KindOverloaded
@@ -186,6 +188,14 @@ func kindOf(status int, f failure) Kind {
 		return KindBadRequest
 	}
 	return KindServer
+}
+
+// noModel reports whether a refusal of the whole request is one of the model's
+// name, which some providers answer with 400: DeepSeek, GLM (1211), Mistral
+// (invalid_model) and OpenRouter.
+func (f failure) noModel(status int) bool {
+	return status == http.StatusBadRequest &&
+		(f.has("invalid_model", "1211") || f.says("model not exist", "model does not exist", "not a valid model", "invalid model:", "模型不存在"))
 }
 
 // retryAfter reads how long the provider asks to wait: seconds or an HTTP date

@@ -41,9 +41,9 @@ func TestEveryRefusalIsExplained(t *testing.T) {
 	}{
 		{"wrong key", 401, nil, `{"error":{"message":"Incorrect API key provided: ` + secretKey + `","code":"invalid_api_key"}}`, secretKey, KindAuth, false, "Incorrect API key provided: [redacted]", "The API key was refused"},
 		{"no key", 401, nil, `{"error":{"message":"no key"}}`, "", KindAuth, false, "no key", "No API key is set"},
-		{"no permission", 403, nil, `forbidden`, secretKey, KindAuth, false, "forbidden", "may use this model"},
+		{"no permission", 403, nil, `forbidden`, secretKey, KindAuth, false, "forbidden", "enable the service and this model"},
 		{"Google's wrong key", 400, nil, `[{"error":{"code":400,"message":"API key not valid.","status":"INVALID_ARGUMENT"}}]`, secretKey, KindAuth, false, "API key not valid.", "refused"},
-		{"wrong model", 404, nil, `{"error":{"message":"no such model","code":"model_not_found"}}`, secretKey, KindNotFound, false, "no such model", "model's name and api_url"},
+		{"wrong model", 404, nil, `{"error":{"message":"no such model","code":"model_not_found"}}`, secretKey, KindNotFound, false, "no such model", "knows no model \"test-model\""},
 		{"wrong address", 404, nil, `<html><title>404 page</title></html>`, secretKey, KindNotFound, false, "404 page", "api_url"},
 		{"too fast", 429, map[string]string{"Retry-After": "7"}, `{"error":{"message":"slow down"}}`, secretKey, KindRateLimited, true, "slow down", "wait 7s"},
 		{"no credit", 429, nil, `{"error":{"message":"pay","code":"insufficient_quota"}}`, secretKey, KindQuota, false, "pay", "no credit"},

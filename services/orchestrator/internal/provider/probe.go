@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -52,8 +51,7 @@ func (c *Client) Probe(ctx context.Context) (Catalogue, error) {
 	out.Took = time.Since(began)
 	if err != nil {
 		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-			return out, &Error{Kind: KindTimeout, Err: ctx.Err(), Message: fmt.Sprintf("model %q at %s: no answer within %s. "+
-				"Check that the server is alive, and that a firewall or a proxy lets requests through", say.model, say.url, out.Took.Round(time.Millisecond))}
+			return out, say.noList(ctx, out.Took)
 		}
 		return out, say.unreachable(err)
 	}
