@@ -33,11 +33,11 @@ func New(cfg Config) (*Client, error) {
 	if cfg.Model = strings.TrimSpace(cfg.Model); cfg.Model == "" {
 		return nil, errors.New("model name is empty: set models[].name to the name the provider uses")
 	}
-	endpoint, err := endpointURL(cfg.APIURL)
+	endpoint, err := endpointURL(cfg.APIURL, cfg.Profile.BasePath)
 	if err != nil {
 		return nil, fmt.Errorf("model %q: %w", cfg.Model, err)
 	}
-	if err := cfg.Profile.valid(); err != nil {
+	if err := errors.Join(cfg.Profile.valid(), cfg.Profile.Check(cfg.Thinking, cfg.ToolMode)); err != nil {
 		return nil, fmt.Errorf("model %q: %w", cfg.Model, err)
 	}
 	key := strings.TrimSpace(cfg.APIKey.Reveal())
@@ -90,21 +90,26 @@ func (c *Client) Close() {
 func (c *Client) Stream(ctx context.Context, req Request, yield func(Delta) error) (Response, error) {
 	asked := req
 	req, names := rename(req)
-	if c.cfg.Profile.ShortIDs {
-		req = shortIDs(req)
+	offered := req.Tools
+	if c.cfg.ToolMode == ToolsPrompted {
+		req = promptTools(req, c.cfg.Profile.Schemas)
 	}
+	req = c.cfg.Profile.IDs.renumber(req)
 	x := &exchange{client: c, req: req}
 	cfg := openai.DefaultConfig(c.cfg.APIKey.Reveal())
 	cfg.BaseURL = strings.TrimSuffix(c.explain.url, completionsPath)
 	cfg.HTTPClient = x
 
-	stream, err := openai.NewClientWithConfig(cfg).CreateChatCompletionStream(ctx, wireRequest(req))
+	stream, err := openai.NewClientWithConfig(cfg).CreateChatCompletionStream(ctx, c.wiring().request(req))
 	if err != nil {
 		return Response{}, c.refused(err)
 	}
 	defer stream.Close()
 
-	a := newAssembler(c.cfg, req.Tools)
+	a := newAssembler(c.cfg, offered)
+	if w := x.used.warning(); w != "" {
+		a.warn("%s", w)
+	}
 	err = x.receive(ctx, stream, a, names.hear(yield))
 	resp := a.response()
 	names.restore(resp.Calls)
@@ -114,6 +119,11 @@ func (c *Client) Stream(ctx context.Context, req Request, yield func(Delta) erro
 		resp.Usage = estimateUsage(asked, resp)
 	}
 	return resp, err
+}
+
+// wiring is how requests are written.
+func (c *Client) wiring() wiring {
+	return wiring{model: c.cfg.Model, profile: c.cfg.Profile, thinking: c.cfg.Thinking}
 }
 
 // refused explains a request that never became an answer.

@@ -1,6 +1,7 @@
 package provider
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"time"
@@ -36,8 +37,8 @@ type Config struct {
 	// APIURL is the endpoint's base address, with or without /v1, with or
 	// without /chat/completions.
 	APIURL string
-	// APIKey is sent as a bearer token; empty sends none (local servers).
-	// It appears in no error, log or String.
+	// APIKey is sent as a bearer token, or in the header that the profile names;
+	// empty sends none (local servers). It appears in no error, log or String.
 	APIKey config.Secret
 	// KeyOrigin is where APIKey came from, for the words of an error; zero:
 	// nothing is said.
@@ -45,8 +46,13 @@ type Config struct {
 	// Headers are sent with every request and win over our own.
 	Headers map[string]string
 
-	// Profile says what is particular about the endpoint's answers.
+	// Profile says what is particular about the endpoint.
 	Profile Profile
+	// Thinking switches it on or off; empty leaves it to the provider. It is
+	// refused where the profile has no switch.
+	Thinking Thinking
+	// ToolMode is how tools are offered; empty: as the profile says, else native.
+	ToolMode ToolMode
 
 	// FirstByteTimeout is the longest wait between sending the request and the
 	// first byte of the answer's body.
@@ -78,6 +84,23 @@ func (c Config) String() string {
 // GoString is String, so that %#v shows no secret either.
 func (c Config) GoString() string { return "provider.Config{" + c.String() + "}" }
 
+// header sets what every request of the client has: its name, the key, and the
+// configured headers, which win.
+func (c Config) header(h http.Header) {
+	h.Set("User-Agent", "NanoClaw")
+	h.Del("Authorization")
+	if key := c.APIKey.Reveal(); key != "" {
+		if c.Profile.KeyHeader == "" {
+			h.Set("Authorization", "Bearer "+key)
+		} else {
+			h.Set(c.Profile.KeyHeader, key)
+		}
+	}
+	for name, value := range c.Headers {
+		h.Set(name, value)
+	}
+}
+
 // withDefaults fills what was left zero.
 func (c Config) withDefaults() Config {
 	if c.FirstByteTimeout <= 0 {
@@ -94,6 +117,10 @@ func (c Config) withDefaults() Config {
 	}
 	if c.MaxCalls <= 0 {
 		c.MaxCalls = DefaultMaxCalls
+	}
+	c.ToolMode = cmp.Or(c.ToolMode, c.Profile.ToolMode, ToolsNative)
+	if c.ToolMode == ToolsPrompted {
+		c.Profile.TextCalls = Hermes // as the tools' description asks for it
 	}
 	return c
 }

@@ -73,7 +73,7 @@ func TestCallsOfOtherProvidersGoToMistralUnderIdsThatItTakes(t *testing.T) {
 			} `json:"tool_calls"`
 		} `json:"messages"`
 	}
-	c := newTestClient(t, Config{Profile: Profile{ShortIDs: true}, HTTPTransport: transport(func(r *http.Request) (*http.Response, error) {
+	c := newTestClient(t, Config{Profile: Profile{IDs: IDsOfNine}, HTTPTransport: transport(func(r *http.Request) (*http.Response, error) {
 		if err := json.NewDecoder(r.Body).Decode(&sent); err != nil {
 			t.Error(err)
 		}

@@ -14,10 +14,15 @@ const completionsPath = "/chat/completions"
 // v1beta.
 var versionSegment = regexp.MustCompile(`/v[0-9]+[a-z0-9]*(/|$)`)
 
+// deploymentPath finds the address of one deployment at Azure, which names its
+// API version in the query.
+var deploymentPath = regexp.MustCompile(`/openai/deployments/[^/]+$`)
+
 // endpointURL makes the address of the chat-completions call from what people
 // write as api_url: with or without a version, a slash at the end, or the
-// whole path. A path without any version gets /v1.
-func endpointURL(apiURL string) (*url.URL, error) {
+// whole path. A path without any version gets /v1, and an address without any path
+// gets basePath where there is one. A query stays.
+func endpointURL(apiURL, basePath string) (*url.URL, error) {
 	raw := strings.TrimSpace(apiURL)
 	if raw == "" {
 		return nil, errors.New("api_url is empty: set it to the provider's base address, for example https://api.openai.com/v1")
@@ -33,8 +38,16 @@ func endpointURL(apiURL string) (*url.URL, error) {
 		return nil, errors.New("api_url must not carry a user name or password: put the key into api_key")
 	}
 	path := strings.TrimRight(u.Path, "/")
+	deployment := deploymentPath.MatchString(strings.TrimSuffix(path, completionsPath))
+	if deployment && u.Query().Get("api-version") == "" {
+		return nil, errors.New("api_url of an Azure deployment needs its API version: add ?api-version=2024-10-21, or the one of your resource")
+	}
 	switch {
 	case strings.HasSuffix(path, completionsPath):
+	case deployment:
+		path += completionsPath
+	case path == "" && basePath != "":
+		path = basePath + completionsPath
 	case versionSegment.MatchString(path):
 		path += completionsPath
 	default:

@@ -7,8 +7,16 @@ import (
 )
 
 func TestTheEndpointIsFoundFromWhatPeopleWrite(t *testing.T) {
+	const azure = "https://r.openai.azure.com/openai/deployments/gpt"
 	tests := []struct{ name, in, want string }{
 		{"host alone", "https://api.deepseek.com", "https://api.deepseek.com/v1/chat/completions"},
+		{"host alone, of GLM", "https://open.bigmodel.cn", "https://open.bigmodel.cn/api/paas/v4/chat/completions"},
+		{"host alone, of Gemini", "https://generativelanguage.googleapis.com/", "https://generativelanguage.googleapis.com/v1beta/openai/chat/completions"},
+		{"host alone, of Azure", "https://r.openai.azure.com", "https://r.openai.azure.com/openai/v1/chat/completions"},
+		{"a deployment", azure + "?api-version=2024-10-21", azure + "/chat/completions?api-version=2024-10-21"},
+		{"a deployment and slash", azure + "/?api-version=2024-10-21", azure + "/chat/completions?api-version=2024-10-21"},
+		{"a deployment, whole path", azure + "/chat/completions?api-version=2024-10-21", azure + "/chat/completions?api-version=2024-10-21"},
+		{"a deployment that is named like a version", "https://r.openai.azure.com/openai/deployments/v1?api-version=1", "https://r.openai.azure.com/openai/deployments/v1/chat/completions?api-version=1"},
 		{"host and slash", "http://localhost:11434/", "http://localhost:11434/v1/chat/completions"},
 		{"with version", "https://api.openai.com/v1", "https://api.openai.com/v1/chat/completions"},
 		{"with version and slash", "https://api.openai.com/v1/", "https://api.openai.com/v1/chat/completions"},
@@ -23,7 +31,7 @@ func TestTheEndpointIsFoundFromWhatPeopleWrite(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			u, err := endpointURL(tt.in)
+			u, err := endpointURL(tt.in, profileOf(tt.in).BasePath)
 			if err != nil || u.String() != tt.want {
 				t.Errorf("%v, %v; want %s", u, err, tt.want)
 			}
@@ -49,6 +57,7 @@ func TestAWrongConfigurationNamesWhatToCorrect(t *testing.T) {
 		{"another scheme", with(func(c *Config) { c.APIURL = "ftp://a.example" }), "http:// or https://"},
 		{"a password in the address", with(func(c *Config) { c.APIURL = "https://u:secret-value-1@a.example" }), "api_key"},
 		{"no address at all", with(func(c *Config) { c.APIURL = "https://a b\x7f/secret-value-1" }), "api_url"},
+		{"a deployment without its version", with(func(c *Config) { c.APIURL = "https://r.openai.azure.com/openai/deployments/gpt" }), "add ?api-version="},
 		{"a line break in the key", with(func(c *Config) { c.APIKey = "secret-value-1\nexport X" }), "not copied cleanly"},
 		{"a key with other letters", with(func(c *Config) { c.APIKey = "secret-value-1…" }), "not copied cleanly"},
 	}

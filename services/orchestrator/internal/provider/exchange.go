@@ -15,6 +15,7 @@ type exchange struct {
 	client *Client
 	req    Request
 
+	used      concessions
 	dog       *watchdog
 	status    int
 	requestID string
@@ -27,9 +28,9 @@ func (x *exchange) Do(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	used := x.client.memory.get()
+	x.used = x.client.memory.get()
 	for {
-		payload, err := rewriteBody(body, x.client.cfg.Model, x.req, used)
+		payload, err := x.client.wiring().rewrite(body, x.req, x.used)
 		if err != nil {
 			return nil, err
 		}
@@ -39,13 +40,14 @@ func (x *exchange) Do(r *http.Request) (*http.Response, error) {
 		}
 		x.status, x.requestID = resp.StatusCode, x.client.explain.requestID(resp.Header)
 		if resp.StatusCode >= 200 && resp.StatusCode < 300 {
+			x.client.memory.keep(x.used)
 			resp.Body = newFrameBody(decoded(x.dog.watch(resp.Body), resp.Header), x.client.cfg.MaxLine, x.client.cfg.MaxMessage)
 			return resp, nil
 		}
 		refusal, err := x.refuse(r.Context(), resp)
 		if resp.StatusCode == http.StatusBadRequest || resp.StatusCode == http.StatusUnprocessableEntity {
-			if next, again := x.client.memory.learn(used, refusal); again {
-				used = next
+			if next, again := x.used.learn(payload, refusal); again {
+				x.used = next
 				continue
 			}
 		}
@@ -63,10 +65,7 @@ func (x *exchange) send(r *http.Request, payload []byte) (*http.Response, error)
 	out.Body = io.NopCloser(bytes.NewReader(payload))
 	out.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(payload)), nil }
 	out.ContentLength = int64(len(payload))
-	out.Header.Set("User-Agent", "NanoClaw")
-	for name, value := range cfg.Headers {
-		out.Header.Set(name, value)
-	}
+	cfg.header(out.Header)
 	resp, err := x.client.transport.RoundTrip(out)
 	if err != nil {
 		defer x.dog.stop()

@@ -97,29 +97,3 @@ func (n nameMap) restore(calls []Call) {
 		calls[i].Name = n.inbound(calls[i].Name)
 	}
 }
-
-var shortID = regexp.MustCompile(`^[a-zA-Z0-9]{9}$`)
-
-// shorten is a call's id in nine letters and digits: the same for the same id, so
-// that calls and results stay together.
-func shorten(id string) string {
-	if id == "" || shortID.MatchString(id) {
-		return id
-	}
-	sum := sha256.Sum256([]byte(id))
-	return hex.EncodeToString(sum[:5])[:9]
-}
-
-// shortIDs is req with ids of calls in nine letters and digits.
-func shortIDs(req Request) Request {
-	req.Messages = slices.Clone(req.Messages)
-	for i := range req.Messages {
-		m := &req.Messages[i]
-		m.CallID = shorten(m.CallID)
-		m.Calls = slices.Clone(m.Calls)
-		for j := range m.Calls {
-			m.Calls[j].ID = shorten(m.Calls[j].ID)
-		}
-	}
-	return req
-}

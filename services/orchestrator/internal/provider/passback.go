@@ -16,7 +16,7 @@ func Passback(resp Response) (json.RawMessage, error) {
 		m.Calls = []Call{{Arguments: "{}"}}
 	}
 	wire := map[string]json.RawMessage{}
-	if err := rewriteMessage(wire, m); err != nil {
+	if err := (wiring{}).message(wire, m); err != nil {
 		return nil, err
 	}
 	delete(wire, "content")

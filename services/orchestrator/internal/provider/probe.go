@@ -84,14 +84,8 @@ func (c *Client) get(ctx context.Context, at *url.URL) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	if key := c.cfg.APIKey.Reveal(); key != "" {
-		req.Header.Set("Authorization", "Bearer "+key)
-	}
 	req.Header.Set("Accept", "application/json")
-	req.Header.Set("User-Agent", "NanoClaw")
-	for name, value := range c.cfg.Headers {
-		req.Header.Set(name, value)
-	}
+	c.cfg.header(req.Header)
 	return c.transport.RoundTrip(req)
 }
 

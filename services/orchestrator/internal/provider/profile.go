@@ -1,17 +1,21 @@
 package provider
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
-	"maps"
-	"net/url"
 	"slices"
 	"strings"
 )
 
 // Profile says what is particular about an endpoint: about its answers where the
-// bytes alone have more than one right reading, and about what it takes. The zero
-// value reads nothing into an answer: text stays text.
+// bytes alone have more than one right reading, and about what it takes. It is
+// data; the zero value is the most tolerant: nothing is read into an answer, and
+// a request holds only what every endpoint takes.
 type Profile struct {
+	// Name is what a configuration calls it; for texts only.
+	Name string
+
 	// ThinkTags reads <think>...</think> at the start of the text as reasoning.
 	ThinkTags bool
 	// TextCalls is the grammar in which tool calls are written into the text;
@@ -21,11 +25,87 @@ type Profile struct {
 	// it only a tool that the request offered is called: everything else that
 	// looks like a call is somebody's text about calls.
 	AnyTool bool
-	// ShortIDs says that the endpoint takes only ids of nine letters and digits
-	// for calls (Mistral): those of other providers in the history are given
-	// such a form.
-	ShortIDs bool
+
+	// BasePath is added to an address that has no path; empty: /v1.
+	BasePath string
+	// KeyHeader is the header that carries the key; empty: Authorization, as a
+	// bearer token.
+	KeyHeader string
+
+	// IDs says which ids of calls the endpoint takes back.
+	IDs IDRule
+	// Schemas is the dialect of JSON Schema in which it takes the parameters of
+	// tools. Arguments are checked against the whole schema in any case.
+	Schemas Dialect
+	// KeepsReasoning says that reasoning never goes back. Without it reasoning
+	// goes back, under the name it came by, with every answer that called tools.
+	KeepsReasoning bool
+	// ReasoningField is the member without which the endpoint refuses an answer
+	// that called tools, also one that came without reasoning; empty: none.
+	ReasoningField string
+	// CallMembers is a JSON object whose members the first call of an answer gets
+	// when no call of it has members of its own: calls that another model made, at
+	// an endpoint that signs its calls. Empty: none.
+	CallMembers string
+
+	// NoUsage says that stream_options is not sent: the endpoint refuses it or
+	// counts tokens without it. What it does not count is estimated.
+	NoUsage bool
+	// NoToolChoice says that the endpoint knows no tool_choice.
+	NoToolChoice bool
+	// ParallelCalls sends parallel_tool_calls: true, for an endpoint that makes
+	// one call at a time without it.
+	ParallelCalls bool
+	// MaxTokens is the member that limits the answer; empty: max_tokens.
+	MaxTokens string
+	// Body and ToolBody are JSON objects whose members every request has, and
+	// every request that offers tools; empty: none.
+	Body, ToolBody string
+	// ThinkOn and ThinkOff are JSON objects whose members switch thinking on and
+	// off; empty: the endpoint has no such switch.
+	ThinkOn, ThinkOff string
+	// ToolMode is taken where the configuration names none; empty: native.
+	ToolMode ToolMode
 }
+
+// IDRule is a rule for the ids of calls. A calling answer and its results always
+// have the same.
+type IDRule string
+
+// The rules.
+const (
+	// IDsUpTo64 sends ids of up to 64 bytes as they came, and a hash of others:
+	// what most endpoints take (AstrBot#7735).
+	IDsUpTo64 IDRule = ""
+	// IDsVerbatim sends every id as it came, for models that read something in
+	// their own (Kimi: functions.name:0).
+	IDsVerbatim IDRule = "verbatim"
+	// IDsOfNine sends ids of nine letters and digits as they came, and a hash of
+	// others (Mistral).
+	IDsOfNine IDRule = "nine"
+)
+
+// Thinking is what a configuration wants of a model that can think before it
+// answers.
+type Thinking string
+
+// The settings. The empty one leaves it to the provider.
+const (
+	ThinkingOn  Thinking = "on"
+	ThinkingOff Thinking = "off"
+)
+
+// ToolMode is how tools reach a model and calls come back.
+type ToolMode string
+
+// The modes.
+const (
+	// ToolsNative uses the protocol's tools and tool_calls.
+	ToolsNative ToolMode = "native"
+	// ToolsPrompted describes the tools in a system message and reads calls from
+	// the text, for models and servers without tool calls.
+	ToolsPrompted ToolMode = "prompted"
+)
 
 // Grammar is a way to write tool calls into a text.
 type Grammar string
@@ -38,60 +118,59 @@ const (
 	DSML      Grammar = "dsml"       // <｜DSML｜tool_calls><｜DSML｜invoke name="f">...
 )
 
-// profiles are the profiles that a configuration can name. What a provider's own
-// endpoint parses for itself is not in its profile.
-var profiles = map[string]Profile{
-	"plain":      {},
-	"deepseek":   {TextCalls: DSML},
-	"glm":        {TextCalls: GLM},
-	"hermes":     {ThinkTags: true, TextCalls: Hermes},
-	"qwen-coder": {TextCalls: QwenCoder},
-	"think-tags": {ThinkTags: true},
-	"minimax":    {ThinkTags: true},
-	"mistral":    {ShortIDs: true},
+// Check reports whether an endpoint of this profile can be asked so; the errors
+// name the configuration key to correct.
+func (p Profile) Check(thinking Thinking, mode ToolMode) error {
+	switch mode {
+	case "", ToolsNative, ToolsPrompted:
+	default:
+		return fmt.Errorf("tool_mode: %q is neither native nor prompted", mode)
+	}
+	switch thinking {
+	case "", ThinkingOn, ThinkingOff:
+	default:
+		return fmt.Errorf("thinking: %q is neither on nor off; leave it out for the provider's default", thinking)
+	}
+	if thinking == "" || p.thinking(thinking) != "" {
+		return nil
+	}
+	if p.ThinkOn == "" && p.ThinkOff == "" {
+		return fmt.Errorf("thinking: with the profile %q there is no way to switch it; leave thinking out, or set profile to that of the endpoint", p.title())
+	}
+	return fmt.Errorf("thinking: with the profile %q it cannot be switched %s; leave thinking out", p.title(), thinking)
 }
 
-// profileHosts are the endpoints whose profile is known, by the end of their host
-// name.
-var profileHosts = []struct{ suffix, profile string }{
-	{"api.deepseek.com", "deepseek"},
-	{"open.bigmodel.cn", "glm"},
-	{"api.z.ai", "glm"},
-	{"api.mistral.ai", "mistral"},
-	{"api.minimax.io", "minimax"},
-	{"api.minimaxi.com", "minimax"},
+// thinking are the members that switch thinking; empty where there are none.
+func (p Profile) thinking(t Thinking) string {
+	switch t {
+	case ThinkingOn:
+		return p.ThinkOn
+	case ThinkingOff:
+		return p.ThinkOff
+	}
+	return ""
 }
 
-// ProfileNames are the names that NamedProfile knows, sorted.
-func ProfileNames() []string { return slices.Sorted(maps.Keys(profiles)) }
-
-// NamedProfile is the profile of a name, and for the empty name that of the
-// endpoint: plain where nothing is known of it.
-func NamedProfile(name, apiURL string) (Profile, error) {
-	if name != "" {
-		p, ok := profiles[name]
-		if !ok {
-			return Profile{}, fmt.Errorf("there is no profile %q: choose one of %s", name, strings.Join(ProfileNames(), ", "))
-		}
-		return p, nil
+func (p Profile) title() string {
+	if p.Name == "" {
+		return plainProfile
 	}
-	u, err := url.Parse(strings.TrimSpace(apiURL))
-	if err != nil {
-		return Profile{}, nil // New says what is wrong with it
-	}
-	host := strings.ToLower(u.Hostname())
-	for _, h := range profileHosts {
-		if host == h.suffix || strings.HasSuffix(host, "."+h.suffix) {
-			return profiles[h.profile], nil
-		}
-	}
-	return Profile{}, nil
+	return p.Name
 }
 
 // valid reports whether the profile can be applied.
 func (p Profile) valid() error {
 	if _, ok := grammars[p.TextCalls]; p.TextCalls != "" && !ok {
 		return fmt.Errorf("there is no grammar %q of calls in a text: choose one of %s", p.TextCalls, strings.Join(slices.Sorted(grammarNames()), ", "))
+	}
+	if _, ok := dialects[p.Schemas]; !ok {
+		return fmt.Errorf("there is no dialect %q of JSON Schema", p.Schemas)
+	}
+	for _, object := range []string{p.Body, p.ToolBody, p.ThinkOn, p.ThinkOff, p.CallMembers} {
+		var members map[string]json.RawMessage
+		if object != "" && (json.Unmarshal([]byte(object), &members) != nil || members == nil) {
+			return errors.New("the profile's additions to the request are no JSON objects: " + object)
+		}
 	}
 	return nil
 }

@@ -161,34 +161,6 @@ func TestAFloodOfMarksIsReadInLinearTime(t *testing.T) {
 	}
 }
 
-func TestAProfileIsChosenByNameOrByEndpoint(t *testing.T) {
-	tests := []struct {
-		name, url string
-		want      Profile
-	}{
-		{"", "https://api.deepseek.com/v1", Profile{TextCalls: DSML}},
-		{"", "https://open.bigmodel.cn/api/paas/v4", Profile{TextCalls: GLM}},
-		{"", "https://API.Z.AI/api/paas/v4/", Profile{TextCalls: GLM}},
-		{"", "https://notapi.deepseek.com.evil.example/v1", Profile{}},
-		{"", "http://127.0.0.1:8000", Profile{}},
-		{"", "::", Profile{}},
-		{"", "https://api.mistral.ai/v1", Profile{ShortIDs: true}},
-		{"plain", "https://api.deepseek.com/v1", Profile{}},
-		{"hermes", "http://127.0.0.1:8000", Profile{ThinkTags: true, TextCalls: Hermes}},
-	}
-	for _, tt := range tests {
-		if got, err := NamedProfile(tt.name, tt.url); got != tt.want || err != nil {
-			t.Errorf("%q at %s: %+v, %v", tt.name, tt.url, got, err)
-		}
-	}
-	if _, err := NamedProfile("harmes", ""); err == nil || !strings.Contains(err.Error(), "hermes") {
-		t.Errorf("error %v", err)
-	}
-	if _, err := New(Config{Model: "m", APIURL: "http://a.example", Profile: Profile{TextCalls: "xml"}}); err == nil || !strings.Contains(err.Error(), "qwen-coder") {
-		t.Errorf("error %v", err)
-	}
-}
-
 func FuzzProse(f *testing.F) {
 	for _, q := range corpusForFuzz(f) {
 		if q.Profile.TextCalls != "" || q.Profile.ThinkTags {

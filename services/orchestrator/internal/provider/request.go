@@ -1,9 +1,9 @@
 package provider
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	openai "github.com/sashabaranov/go-openai"
@@ -14,12 +14,16 @@ import (
 // is set in rewriteBody.
 const modelAlias = "nanoclaw"
 
-// emptySchema is the schema of a tool without parameters.
-const emptySchema = `{"type":"object","properties":{}}`
+// wiring is how one client writes its requests.
+type wiring struct {
+	model    string
+	profile  Profile
+	thinking Thinking
+}
 
-// wireRequest is req in go-openai's types. What they cannot carry is added by
-// rewriteBody.
-func wireRequest(req Request) openai.ChatCompletionRequest {
+// request is req in go-openai's types. What they cannot carry is added by
+// rewrite.
+func (w wiring) request(req Request) openai.ChatCompletionRequest {
 	out := openai.ChatCompletionRequest{
 		Model:  modelAlias,
 		Stream: true,
@@ -38,13 +42,9 @@ func wireRequest(req Request) openai.ChatCompletionRequest {
 		out.Messages = append(out.Messages, msg)
 	}
 	for _, t := range req.Tools {
-		schema := t.Parameters
-		if len(bytes.TrimSpace(schema)) == 0 {
-			schema = json.RawMessage(emptySchema)
-		}
 		out.Tools = append(out.Tools, openai.Tool{
 			Type:     openai.ToolTypeFunction,
-			Function: &openai.FunctionDefinition{Name: t.Name, Description: t.Description, Parameters: schema},
+			Function: &openai.FunctionDefinition{Name: t.Name, Description: t.Description, Parameters: w.profile.Schemas.schema(t.Parameters)},
 		})
 	}
 	if req.ToolChoiceNone && len(req.Tools) > 0 {
@@ -53,9 +53,10 @@ func wireRequest(req Request) openai.ChatCompletionRequest {
 	return out
 }
 
-// rewriteBody mends what go-openai's encoding loses (see the wire facts in the
-// functions below) and applies what the endpoint was found not to accept.
-func rewriteBody(body []byte, model string, req Request, c concessions) ([]byte, error) {
+// rewrite mends what go-openai's encoding loses (see the wire facts in the
+// functions below), and applies the profile and what the endpoint was found not
+// to accept.
+func (w wiring) rewrite(body []byte, req Request, c concessions) ([]byte, error) {
 	var top map[string]json.RawMessage
 	var messages []map[string]json.RawMessage
 	if err := json.Unmarshal(body, &top); err != nil {
@@ -65,7 +66,7 @@ func rewriteBody(body []byte, model string, req Request, c concessions) ([]byte,
 		return nil, fmt.Errorf("rewrite messages: %w", err)
 	}
 	for i := range messages {
-		if err := rewriteMessage(messages[i], req.Messages[i]); err != nil {
+		if err := w.message(messages[i], req.Messages[i]); err != nil {
 			return nil, fmt.Errorf("rewrite message %d: %w", i, err)
 		}
 	}
@@ -75,28 +76,47 @@ func rewriteBody(body []byte, model string, req Request, c concessions) ([]byte,
 	if err := set(top, "messages", messages); err != nil {
 		return nil, err
 	}
-	if err := set(top, "model", model); err != nil {
+	if err := set(top, "model", w.model); err != nil {
 		return nil, err
 	}
-	if req.Temperature != nil && !c.noTemperature {
+	if req.Temperature != nil {
 		if err := set(top, "temperature", *req.Temperature); err != nil {
 			return nil, err
 		}
 	}
-	if c.noUsage {
-		delete(top, "stream_options")
-	}
-	if limit, ok := top["max_tokens"]; ok && c.completionTokens {
-		top["max_completion_tokens"] = limit
-		delete(top, "max_tokens")
-	}
+	w.members(top, len(req.Tools) > 0)
+	c.apply(top)
 	return marshalPlain(top)
 }
 
-// rewriteMessage mends one message. Content is always present, null beside
-// calls: servers refuse a message without it. Reasoning goes back under the
-// name it came by, even when it is empty, on messages with calls (qwen-code#3578).
-func rewriteMessage(wire map[string]json.RawMessage, m Message) error {
+// members gives the request the members that the profile wants, and takes those
+// that its endpoint does not know.
+func (w wiring) members(top map[string]json.RawMessage, tools bool) {
+	p := w.profile
+	if p.NoUsage {
+		delete(top, "stream_options")
+	}
+	if p.NoToolChoice {
+		delete(top, "tool_choice")
+	}
+	if limit, ok := top[lengthMember]; ok && p.MaxTokens != "" {
+		delete(top, lengthMember)
+		top[p.MaxTokens] = limit
+	}
+	if tools {
+		if p.ParallelCalls {
+			top["parallel_tool_calls"] = json.RawMessage("true")
+		}
+		merge(top, json.RawMessage(p.ToolBody))
+	}
+	merge(top, json.RawMessage(p.thinking(w.thinking)))
+	merge(top, json.RawMessage(p.Body))
+}
+
+// message mends one message. Content is always present, null beside calls:
+// servers refuse a message without it. Reasoning goes back under the name it came
+// by, even when it is empty, on messages with calls (qwen-code#3578).
+func (w wiring) message(wire map[string]json.RawMessage, m Message) error {
 	switch {
 	case m.Content != "":
 	case m.Role == RoleAssistant && len(m.Calls) > 0:
@@ -105,11 +125,11 @@ func rewriteMessage(wire map[string]json.RawMessage, m Message) error {
 		wire["content"] = json.RawMessage(`""`)
 	}
 	if len(m.Calls) > 0 {
-		if err := set(wire, "tool_calls", wireHistory(m.Calls)); err != nil {
+		if err := set(wire, "tool_calls", w.profile.history(m.Calls)); err != nil {
 			return err
 		}
-		if m.ReasoningField != "" {
-			if err := set(wire, m.ReasoningField, m.Reasoning); err != nil {
+		if field, text := w.reasoning(m); field != "" {
+			if err := set(wire, field, text); err != nil {
 				return err
 			}
 		}
@@ -118,16 +138,32 @@ func rewriteMessage(wire map[string]json.RawMessage, m Message) error {
 	return nil
 }
 
-// wireHistory writes the calls of an earlier answer. Arguments are always
+// noReasoning stands for the thoughts of an answer that came without any: some
+// endpoints take an empty text for none.
+const noReasoning = " "
+
+// reasoning is what goes back of the thoughts of an answer with calls, and under
+// which name; no name: nothing does.
+func (w wiring) reasoning(m Message) (field, text string) {
+	switch {
+	case w.profile.KeepsReasoning:
+		return "", ""
+	case m.ReasoningField != "":
+		return m.ReasoningField, m.Reasoning
+	case w.profile.ReasoningField != "" && w.thinking != ThinkingOff:
+		return w.profile.ReasoningField, noReasoning
+	}
+	return "", ""
+}
+
+// history writes the calls of an earlier answer. Arguments are always
 // valid JSON: servers refuse "" (vllm#19419), and one broken call would poison
 // every later request (pydantic-ai#7060). Unknown members go back verbatim.
-func wireHistory(calls []Call) []map[string]json.RawMessage {
+func (p Profile) history(calls []Call) []map[string]json.RawMessage {
 	out := make([]map[string]json.RawMessage, 0, len(calls))
-	for _, c := range calls {
-		args := strings.TrimSpace(c.Arguments)
-		if !strings.HasPrefix(args, "{") || !json.Valid([]byte(args)) {
-			args = "{}"
-		}
+	bare := !slices.ContainsFunc(calls, func(c Call) bool { return len(c.Extra) > 0 })
+	for i, c := range calls {
+		args := objectText(c.Arguments)
 		var extra, fnExtra map[string]json.RawMessage
 		_ = json.Unmarshal(c.Extra, &extra)
 		_ = json.Unmarshal(extra["function"], &fnExtra)
@@ -136,9 +172,22 @@ func wireHistory(calls []Call) []map[string]json.RawMessage {
 		wire := map[string]json.RawMessage{"id": quote(c.ID), "type": quote("function")}
 		wire["function"] = encodeVerbatim(fn)
 		addMissing(wire, extra)
+		if i == 0 && bare {
+			merge(wire, json.RawMessage(p.CallMembers))
+		}
 		out = append(out, wire)
 	}
 	return out
+}
+
+// objectText is a JSON object as it was written, and an empty one for anything
+// else.
+func objectText(s string) string {
+	s = strings.TrimSpace(s)
+	if !strings.HasPrefix(s, "{") || !json.Valid([]byte(s)) {
+		return "{}"
+	}
+	return s
 }
 
 // merge adds the members of a JSON object that are not there yet.

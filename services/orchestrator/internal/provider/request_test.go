@@ -13,11 +13,12 @@ import (
 // sentBody is the body of the request that req becomes.
 func sentBody(t testing.TB, req Request, c concessions) map[string]any {
 	t.Helper()
-	first, err := json.Marshal(wireRequest(req))
+	w := wiring{model: "real-model"}
+	first, err := json.Marshal(w.request(req))
 	if err != nil {
 		t.Fatal(err)
 	}
-	body, err := rewriteBody(first, "real-model", req, c)
+	body, err := w.rewrite(first, req, c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +94,7 @@ func TestOptionsAreWrittenAsAskedAndAsTheEndpointTakesThem(t *testing.T) {
 		{"nothing asked", hello, concessions{}, map[string]any{"model": "real-model", "stream": true, "messages": msgs, "stream_options": usage}},
 		{"everything asked, temperature 0 too", full, concessions{}, map[string]any{
 			"model": "real-model", "stream": true, "messages": msgs, "stream_options": usage, "max_tokens": 9.0, "temperature": 0.0, "tools": tools, "tool_choice": "none"}},
-		{"everything conceded", full, concessions{noUsage: true, completionTokens: true, noTemperature: true}, map[string]any{
+		{"everything conceded", full, concessions{without: []string{"stream_options", "temperature"}, otherLength: true}, map[string]any{
 			"model": "real-model", "stream": true, "messages": msgs, "max_completion_tokens": 9.0, "tools": tools, "tool_choice": "none"}},
 		{"no choice is forced where there are no tools", Request{Messages: hello.Messages, ToolChoiceNone: true}, concessions{}, map[string]any{
 			"model": "real-model", "stream": true, "messages": msgs, "stream_options": usage}},
