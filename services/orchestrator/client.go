@@ -31,5 +31,6 @@ func clientConfig(m ModelConfig) (provider.Config, error) {
 	return provider.Config{
 		Model: cmp.Or(m.Model, m.ID), APIURL: m.APIURL, APIKey: m.APIKey, KeyOrigin: m.KeyOrigin, Headers: m.Headers,
 		FirstByteTimeout: m.Timeout, IdleTimeout: m.Timeout, Profile: profile,
+		Thinking: provider.Thinking(m.Thinking), ToolMode: provider.ToolMode(m.ToolMode),
 	}, nil
 }

@@ -53,7 +53,8 @@ type ModelConfig struct {
 	Model string `config:"model"`
 	// APIURL is the base address of a chat-completions API.
 	APIURL string `config:"api_url"`
-	// APIKey is sent as a bearer token; empty for local servers.
+	// APIKey is sent as the endpoint wants it, mostly as a bearer token; empty for
+	// local servers.
 	APIKey config.Secret `config:"api_key"`
 	// KeyOrigin is no setting: it says where APIKey came from, for the words of
 	// an error. Whoever loads the configuration fills it in; zero: nothing is said.
@@ -66,9 +67,20 @@ type ModelConfig struct {
 	Timeout time.Duration `config:"timeout"`
 	// Headers are sent with every request.
 	Headers map[string]string `config:"headers"`
-	// Profile says how to read the model's answers: plain, think-tags, hermes,
-	// qwen-coder, glm, deepseek, minimax, mistral. Empty: by the address.
+	// Profile says what is particular about the endpoint: openai, azure, glm,
+	// deepseek, qwen, kimi, mistral, gemini, openrouter, minimax, ollama, vllm,
+	// sglang, or plain for none of them. A model behind a server that does not
+	// read its answers for us has one of think-tags, hermes, qwen-coder. Empty: by
+	// the address.
 	Profile string `config:"profile"`
+	// Thinking is on or off for models that can think before they answer; empty:
+	// as the provider does by default. It is refused where the profile has no
+	// switch for it.
+	Thinking string `config:"thinking"`
+	// ToolMode is native, by the protocol's tool calls, or prompted: the tools are
+	// described in the prompt and calls are read from the text, for models without
+	// tool calls. Empty: as the profile says, which is native for all of ours.
+	ToolMode string `config:"tool_mode"`
 	// Fallback are ids of models that are asked, in this order, where this one
 	// cannot answer; theirs follow after them, and none is asked twice for one
 	// answer. Empty: the run fails.
@@ -188,8 +200,19 @@ func (c Config) validateModels() error {
 		case m.Timeout < 0:
 			return fmt.Errorf("%s.timeout cannot be negative", at)
 		}
-		if _, err := provider.NamedProfile(m.Profile, m.APIURL); err != nil {
+		profile, err := provider.NamedProfile(m.Profile, m.APIURL)
+		if err != nil {
 			return fmt.Errorf("%s.profile: %w", at, err)
+		}
+		if err := profile.Check(provider.Thinking(m.Thinking), provider.ToolMode(m.ToolMode)); err != nil {
+			return fmt.Errorf("%s.%w", at, err)
+		}
+		client, err := clientConfig(m)
+		if err == nil {
+			err = client.Validate()
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", at, err)
 		}
 		seen[m.ID] = true
 	}

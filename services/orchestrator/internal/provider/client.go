@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
@@ -30,22 +29,13 @@ var _ Streamer = (*Client)(nil)
 // configuration key to correct.
 func New(cfg Config) (*Client, error) {
 	cfg = cfg.withDefaults()
-	if cfg.Model = strings.TrimSpace(cfg.Model); cfg.Model == "" {
-		return nil, errors.New("model name is empty: set models[].name to the name the provider uses")
-	}
-	endpoint, err := endpointURL(cfg.APIURL, cfg.Profile.BasePath)
+	endpoint, err := cfg.check()
 	if err != nil {
-		return nil, fmt.Errorf("model %q: %w", cfg.Model, err)
-	}
-	if err := errors.Join(cfg.Profile.valid(), cfg.Profile.Check(cfg.Thinking, cfg.ToolMode)); err != nil {
-		return nil, fmt.Errorf("model %q: %w", cfg.Model, err)
+		return nil, err
 	}
 	key := strings.TrimSpace(cfg.APIKey.Reveal())
 	trimmed := key != cfg.APIKey.Reveal()
-	cfg.APIKey = config.Secret(key)
-	if strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r >= 0x7F }) {
-		return nil, fmt.Errorf("model %q: api_key holds white space or characters outside ASCII: it was not copied cleanly", cfg.Model)
-	}
+	cfg.Model, cfg.APIKey = strings.TrimSpace(cfg.Model), config.Secret(key)
 	c := &Client{cfg: cfg, endpoint: endpoint, transport: cfg.HTTPTransport}
 	if c.transport == nil {
 		c.own = newTransport()

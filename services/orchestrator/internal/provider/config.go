@@ -2,8 +2,11 @@ package provider
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
+	"strings"
 	"time"
 
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/config"
@@ -83,6 +86,31 @@ func (c Config) String() string {
 
 // GoString is String, so that %#v shows no secret either.
 func (c Config) GoString() string { return "provider.Config{" + c.String() + "}" }
+
+// Validate reports what New would refuse, naming the configuration key to correct.
+func (c Config) Validate() error {
+	_, err := c.withDefaults().check()
+	return err
+}
+
+// check returns the address to call when everything is as it must be.
+func (c Config) check() (*url.URL, error) {
+	model := strings.TrimSpace(c.Model)
+	if model == "" {
+		return nil, errors.New("model name is empty: set models[].name to the name the provider uses")
+	}
+	if err := cmp.Or(c.Profile.valid(), c.Profile.Check(c.Thinking, c.ToolMode)); err != nil {
+		return nil, fmt.Errorf("model %q: %w", model, err)
+	}
+	endpoint, err := endpointURL(c.APIURL, c.Profile.BasePath)
+	if err != nil {
+		return nil, fmt.Errorf("model %q: %w", model, err)
+	}
+	if strings.ContainsFunc(strings.TrimSpace(c.APIKey.Reveal()), func(r rune) bool { return r <= ' ' || r >= 0x7F }) {
+		return nil, fmt.Errorf("model %q: api_key holds white space or characters outside ASCII: it was not copied cleanly", model)
+	}
+	return endpoint, nil
+}
 
 // header sets what every request of the client has: its name, the key, and the
 // configured headers, which win.

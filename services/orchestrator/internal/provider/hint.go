@@ -1,6 +1,7 @@
 package provider
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"strings"
@@ -157,4 +158,6 @@ func containsAny(text string, words ...string) bool {
 func waitWords(d time.Duration) string { return max(d.Round(time.Second), time.Second).String() }
 
 // keyHeader is what carries the key, in words.
-func (c Config) keyHeader() string { return "Authorization, as a bearer token" }
+func (c Config) keyHeader() string {
+	return cmp.Or(c.Profile.KeyHeader, "Authorization, as a bearer token")
+}
