@@ -49,9 +49,18 @@ func wireMessage(m schema.Message, r *schema.Run, rounds []prompt.Round, used *p
 	if r == nil {
 		return out
 	}
-	out.Model, out.Status, out.FinishReason, out.Error = r.Model, r.Status, r.FinishReason, wireError(*r)
+	out.Model, out.Status, out.FinishReason, out.Error = answeredBy(*r, rounds), r.Status, r.FinishReason, wireError(*r)
 	out.Usage, out.Steps = used, steps(m, rounds)
 	return out
+}
+
+// answeredBy is the model that came up with the last round of a run: the one that
+// was asked, or one that answered in its place.
+func answeredBy(r schema.Run, rounds []prompt.Round) string {
+	if n := len(rounds); n > 0 && rounds[n-1].Call.Model != "" {
+		return rounds[n-1].Call.Model
+	}
+	return r.Model
 }
 
 // steps tells how an answer was made, in order.
@@ -94,7 +103,7 @@ func wireError(r schema.Run) *pb.RunError {
 func wireRun(r schema.Run, rounds []prompt.Round, used *pb.Usage) *pb.Run {
 	out := &pb.Run{
 		Id: r.ID, ConversationId: r.ConversationID, Status: r.Status, FinishReason: r.FinishReason, Error: wireError(r),
-		LastSeq: int32(r.LastSeq), Rounds: int32(r.Rounds), Model: r.Model, Usage: used, TraceId: r.TraceID,
+		LastSeq: int32(r.LastSeq), Rounds: int32(r.Rounds), Model: answeredBy(r, rounds), Usage: used, TraceId: r.TraceID,
 		CreatedAt: stamp(r.CreatedAt), EndedAt: stamp(r.EndedAt), WaitingFor: waitingFor(r),
 	}
 	if r.Ended() {
@@ -124,7 +133,7 @@ func wireCallState(t schema.ToolCall) *pb.ToolCallState {
 }
 
 func wireModelCall(c schema.ModelCall) *pb.ModelCallState {
-	status := map[string]string{schema.ModelCallStarted: "running", schema.ModelCallDone: "completed"}[c.State]
+	status := map[string]string{schema.ModelCallStarted: "running", schema.ModelCallDone: "completed", schema.ModelCallCorrected: "completed"}[c.State]
 	return &pb.ModelCallState{
 		Round: int32(c.Round), Attempt: int32(c.Attempt), Status: cmp.Or(status, "error"), Model: c.Model,
 		StartedAt: stamp(c.StartedAt), DurationMs: duration(c.StartedAt, c.EndedAt),

@@ -1,32 +1,71 @@
 package engine
 
 import (
-	"cmp"
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"math/rand/v2"
 	"strings"
 	"time"
 
-	"go.opentelemetry.io/otel/attribute"
-	otelcodes "go.opentelemetry.io/otel/codes"
-	"go.opentelemetry.io/otel/trace"
 	"google.golang.org/protobuf/proto"
 
 	pb "github.com/nanoclaw/nanoclaw/gen/go/nanoclaw/orchestrator/v1"
-	"github.com/nanoclaw/nanoclaw/services/internal/platform/genai"
 	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/prompt"
 	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/provider"
 	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/run"
 	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/schema"
 )
 
-// ask makes the model call of the next round and stores what came of it.
+// ask makes the model call of the next round and stores what came of it. A model
+// that cannot answer is asked again as long as that may help, then those that are
+// configured to answer in its place, each once.
 func (t *turn) ask(ctx context.Context, v verdict) error {
 	round := len(t.rounds) + 1
-	var events []*pb.RunEvent
+	order := t.order()
+	m, left := order[0], order[1:]
+	events := append(t.opening(round, v), t.returning(m, round)...)
+	req, cut := t.request(m, v)
+	for p := (patience{cfg: t.cfg}); ; {
+		if cut && !t.noticed {
+			events = append(events, notice("compaction", round, "Older parts of the conversation were left out: they do not fit into the model's window."))
+			t.noticed = true
+		}
+		failed, err := t.attempt(ctx, m, round, req, v, &events)
+		if err != nil || failed == nil {
+			return err
+		}
+		if cause := context.Cause(ctx); cause != nil {
+			return cause
+		}
+		next, rest, other := t.instead(m, left, failed)
+		wait, again := p.again(failed)
+		if again = again && !(other && m.Account.Open()); again {
+			events = append(events, retrying(round, failed, wait))
+		} else if other {
+			events = append(events, t.failover(m, next, round, failed)...)
+		}
+		if _, thinking, text := t.live.Text(); (again || other) && (thinking != "" || text != "") {
+			events = append(events, restarted(round))
+		}
+		if err := t.fail(ctx, &events); err != nil {
+			return err
+		}
+		switch {
+		case again:
+			if err := sleep(ctx, wait); err != nil {
+				return err
+			}
+		case other:
+			t.left(m)
+			m, left, p = next, rest, patience{cfg: t.cfg}
+			req, cut = t.request(m, v)
+		default:
+			return failed
+		}
+	}
+}
+
+// opening are the events that come before the first model call of a round.
+func (t *turn) opening(round int, v verdict) (events []*pb.RunEvent) {
 	if t.restart {
 		// Whoever watched may have read a part of this round from the owner
 		// that is gone.
@@ -36,51 +75,57 @@ func (t *turn) ask(ctx context.Context, v verdict) error {
 	if v.reason != "" {
 		events = append(events, v.notice(round, t.cfg))
 	}
-	req, cut := t.request(v)
-	if cut && !t.noticed {
-		events = append(events, notice("compaction", round, "Older parts of the conversation were left out: they do not fit into the model's window."))
-		t.noticed = true
+	return events
+}
+
+// attempt makes one model call and stores its answer. failed is why there is none:
+// the call stays open, if it was made at all. The events are logged and gone when
+// the call is begun.
+func (t *turn) attempt(ctx context.Context, m Model, round int, req provider.Request, v verdict, events *[]*pb.RunEvent) (failed, err error) {
+	account, refused := m.Account.Enter()
+	if refused != nil {
+		if t.call != nil { // begun with the run, and not made
+			t.open, t.call = t.call, nil
+			t.open.Error = refused.Error()
+		}
+		return refused, nil
 	}
-	for attempt := 0; ; attempt++ {
-		mc, err := t.begin(ctx, round, events)
-		if err != nil {
-			return err
-		}
-		t.open = &mc
-		resp, err := t.stream(ctx, round, req)
-		used(&mc, resp)
-		if err == nil && empty(resp) {
-			err = &runError{code: 503, reason: "EMPTY_ANSWER", retryable: true,
-				message: fmt.Sprintf("The model %s answered neither text nor a tool call.", t.model.ID)}
-		}
-		if err == nil {
-			return t.keep(ctx, mc, resp, v)
-		}
-		mc.Error = err.Error()
-		if cause := context.Cause(ctx); cause != nil {
-			return cause
-		}
-		wait, again := t.again(attempt, err)
-		events = nil
-		if again {
-			events = append(events, notice("retry", round, fmt.Sprintf("%s Trying again in %s.", err, wait.Round(100*time.Millisecond))))
-			if _, thinking, text := t.live.Text(); thinking != "" || text != "" {
-				events = append(events, restarted(round))
-			}
-		}
-		if err := t.Runs.FailCall(ctx, t.lease, mc, events...); err != nil {
-			return err
-		}
-		t.open, t.usage = nil, usageWith(t.usage, mc)
-		if !again {
-			return err
-		}
-		t.live.Publish(events)
-		events = nil
-		if err := sleep(ctx, wait); err != nil {
-			return err
-		}
+	mc, err := t.begin(ctx, m, round, *events)
+	if err != nil {
+		account.End(context.Canceled)
+		return nil, err
 	}
+	*events, t.open, t.model = nil, &mc, m
+	resp, failed := t.stream(ctx, chat{model: m, account: account, round: round, show: t.show(round)}, req)
+	used(&mc, resp)
+	if failed == nil && empty(resp) {
+		failed = &runError{code: 503, reason: reasonEmpty, retryable: true,
+			message: fmt.Sprintf("The model %s answered neither text nor a tool call.", m.ID)}
+	}
+	if failed != nil {
+		mc.Error = failed.Error()
+		return failed, nil
+	}
+	delete(t.failed, m.ID)
+	return nil, t.keep(ctx, mc, resp, v)
+}
+
+// reasonEmpty is the reason of a run whose model said nothing.
+const reasonEmpty = "EMPTY_ANSWER"
+
+// fail ends the model call that gave no answer, with the events. Without one that
+// was begun they wait for the next.
+func (t *turn) fail(ctx context.Context, events *[]*pb.RunEvent) error {
+	if t.open == nil {
+		return nil
+	}
+	if err := t.Runs.FailCall(ctx, t.lease, *t.open, *events...); err != nil {
+		return err
+	}
+	t.usage, t.open = usageWith(t.usage, *t.open), nil
+	t.live.Publish(*events)
+	*events = nil
+	return nil
 }
 
 func restarted(round int) *pb.RunEvent {
@@ -99,7 +144,7 @@ func (v verdict) notice(round int, cfg Config) *pb.RunEvent {
 }
 
 // begin writes the model call ahead. The first of a run was written with it.
-func (t *turn) begin(ctx context.Context, round int, events []*pb.RunEvent) (schema.ModelCall, error) {
+func (t *turn) begin(ctx context.Context, m Model, round int, events []*pb.RunEvent) (schema.ModelCall, error) {
 	if first := t.call; first != nil {
 		t.call = nil
 		if len(events) == 0 {
@@ -111,20 +156,17 @@ func (t *turn) begin(ctx context.Context, round int, events []*pb.RunEvent) (sch
 		}
 		return *first, err
 	}
-	mc, err := t.Runs.BeginCall(ctx, t.lease, t.run.UserID, t.model.ID, round, events...)
+	mc, err := t.Runs.BeginCall(ctx, t.lease, t.run.UserID, m.ID, round, events...)
 	if err == nil {
 		t.live.Publish(events)
 	}
 	return mc, err
 }
 
-// request makes the prompt. A run that may call no more tools still lists them,
+// request makes the prompt for a model. A run that may call no more tools still lists them,
 // since its history holds calls, but forbids to call any.
-func (t *turn) request(v verdict) (req provider.Request, cut bool) {
-	req.MaxTokens = t.cfg.MaxTokens
-	if window := t.model.ContextWindow; window > 0 {
-		req.MaxTokens = min(req.MaxTokens, window/4) // the rest is for what is asked
-	}
+func (t *turn) request(m Model, v verdict) (req provider.Request, cut bool) {
+	req.MaxTokens = t.maxTokens(m)
 	fixed := req.MaxTokens
 	if t.run.ToolsEnabled {
 		for _, tool := range t.Tools.Snapshot().All() {
@@ -135,101 +177,44 @@ func (t *turn) request(v verdict) (req provider.Request, cut bool) {
 		}
 		req.ToolChoiceNone = v.reason != "" && len(req.Tools) > 0
 	}
-	for _, m := range t.system {
-		fixed += prompt.Tokens(m)
+	for _, s := range t.system {
+		fixed += prompt.Tokens(s)
 	}
-	history, cut := prompt.Fit(prompt.WithRounds(t.history, t.rounds), fixed, t.model.ContextWindow)
+	own := t.own(m)
+	history, cut := prompt.Fit(prompt.WithRounds(t.historyFor(m, own), t.rounds, own), fixed, m.ContextWindow)
 	req.Messages = append(append(req.Messages, t.system...), history...)
 	return req, cut
 }
 
-// stream makes one model call, and shows it live.
-func (t *turn) stream(ctx context.Context, round int, req provider.Request) (provider.Response, error) {
-	ctx, span := tracer().Start(ctx, genai.ChatSpanName(t.model.Name), trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(
-		genai.OperationName.String(genai.OperationChat),
-		genai.ProviderName.String(t.model.Provider),
-		genai.RequestModel.String(t.model.Name),
-		genai.RequestMaxTokens.Int(req.MaxTokens),
-		genai.ConversationID.String(t.run.ConversationID),
-		genai.RequestStream.Bool(true),
-		attribute.Int("nanoclaw.run.round", round),
-	))
-	defer span.End()
-	var names []string
-	var args []*strings.Builder
-	begun := time.Now()
-	done := genai.Chat{Provider: t.model.Provider, Model: t.model.Name}
-	resp, err := t.model.Streamer.Stream(ctx, req, func(d provider.Delta) error {
-		if done.ToFirstChunk == 0 {
-			done.ToFirstChunk = max(time.Since(begun), 1)
-			span.AddEvent("first_token")
-			span.SetAttributes(genai.ResponseTimeToFirst.Float64(done.ToFirstChunk.Seconds()))
-		}
-		switch d.Kind {
-		case provider.Reasoning:
-			t.live.Think(round, d.Text)
-		case provider.Text:
-			t.live.Write(round, d.Text)
-		case provider.CallPiece:
-			for len(args) <= d.Call.Ordinal {
-				args, names = append(args, &strings.Builder{}), append(names, "")
-			}
-			if d.Call.Name != "" {
-				names[d.Call.Ordinal] = d.Call.Name
-			}
-			args[d.Call.Ordinal].WriteString(d.Call.Arguments)
-			t.live.Args(round, d.Call.Ordinal, names[d.Call.Ordinal], args[d.Call.Ordinal].String(), t.Now())
-		}
-		return nil
-	})
-	done.Took, done.InputTokens, done.OutputTokens = time.Since(begun), resp.Usage.InputTokens, resp.Usage.OutputTokens
-	if err != nil {
-		done.ErrorType = errorType(err)
-		span.SetStatus(otelcodes.Error, done.ErrorType)
-		span.SetAttributes(genai.ErrorType.String(done.ErrorType))
+// maxTokens bounds an answer of a model: the rest of its window is for what is
+// asked.
+func (t *turn) maxTokens(m Model) int {
+	if m.ContextWindow > 0 {
+		return min(t.cfg.MaxTokens, m.ContextWindow/4)
 	}
-	genai.RecordChat(ctx, done)
-	if err != nil {
-		return resp, err
-	}
-	span.SetAttributes(
-		genai.ResponseModel.String(resp.Model),
-		genai.ResponseFinishReasons.StringSlice([]string{string(resp.Finish)}),
-		genai.UsageInputTokens.Int(resp.Usage.InputTokens),
-		genai.UsageOutputTokens.Int(resp.Usage.OutputTokens),
-	)
-	return resp, nil
+	return t.cfg.MaxTokens
 }
 
-func errorType(err error) string {
-	if e, ok := errors.AsType[*provider.Error](err); ok {
-		return string(e.Kind)
+// own tells whose answers came from the endpoint of a model.
+func (t *turn) own(m Model) prompt.Own {
+	return func(id string) bool {
+		other, ok := t.Models.Model(id)
+		return ok && other.Endpoint == m.Endpoint
 	}
-	return genai.ErrorTypeOther
+}
+
+// historyFor is what was said up to the question, for a model. It is kept for the
+// rounds of the run at the same endpoint.
+func (t *turn) historyFor(m Model, own prompt.Own) []provider.Message {
+	if t.history == nil || t.endpoint != m.Endpoint {
+		t.history, t.endpoint = prompt.History(t.branch, t.earlier, own), m.Endpoint
+	}
+	return t.history
 }
 
 // empty reports an answer without anything in it.
 func empty(r provider.Response) bool {
 	return strings.TrimSpace(r.Text) == "" && len(r.Calls) == 0 && r.Finish != provider.FinishLength && r.Finish != provider.FinishContentFilter
-}
-
-// again says whether a failed model call is made once more, and when.
-func (t *turn) again(attempt int, err error) (wait time.Duration, ok bool) {
-	if attempt >= t.cfg.ModelRetries {
-		return 0, false
-	}
-	wait = t.cfg.RetryWait << attempt
-	wait = wait/2 + rand.N(wait/2+1)
-	if e, ok := errors.AsType[*provider.Error](err); ok {
-		if e.RetryAfter > t.cfg.MaxRetryWait {
-			return 0, false // nobody waits that long
-		}
-		return max(wait, e.RetryAfter), e.Retryable()
-	}
-	if e, ok := errors.AsType[*runError](err); ok {
-		return wait, e.retryable && attempt == 0
-	}
-	return 0, false
 }
 
 func sleep(ctx context.Context, d time.Duration) error {
@@ -260,12 +245,10 @@ func (t *turn) keep(ctx context.Context, mc schema.ModelCall, resp provider.Resp
 	if mc.Text != "" {
 		events = append(events, messageEvent(mc.Round, mc.Text))
 	}
-	if len(calls) > 0 {
+	if len(calls) > 0 && !uncorrected(calls) {
 		events = append(events, callsEvent(mc.Round, calls))
 	}
-	events = append(events, &pb.RunEvent{Event: &pb.RunEvent_Usage{Usage: &pb.RoundUsage{
-		Round: int32(mc.Round), RoundUsage: usageOf(mc), Total: total,
-	}}})
+	events = append(events, usageEvent(mc.Round, usageOf(mc), total))
 	if resp.Finish == provider.FinishLength {
 		events = append(events, notice("length", mc.Round, fmt.Sprintf("The answer reached %d tokens and was cut.", t.cfg.MaxTokens)))
 	}
@@ -289,6 +272,10 @@ func used(mc *schema.ModelCall, resp provider.Response) {
 	mc.ReasoningTokens, mc.UsageEstimated = u.ReasoningTokens, u.Estimated
 }
 
+func usageEvent(round int, ofRound, total *pb.Usage) *pb.RunEvent {
+	return &pb.RunEvent{Event: &pb.RunEvent_Usage{Usage: &pb.RoundUsage{Round: int32(round), RoundUsage: ofRound, Total: total}}}
+}
+
 func usageOf(c schema.ModelCall) *pb.Usage {
 	return usageWith(&pb.Usage{}, c)
 }
@@ -310,11 +297,7 @@ func callsEvent(round int, calls []schema.ToolCall) *pb.RunEvent {
 
 // WireCall is a call as readers see it.
 func WireCall(c schema.ToolCall) *pb.ToolCall {
-	args := c.Arguments
-	if !json.Valid([]byte(args)) {
-		args = cmp.Or(c.ArgsCanonical, "{}") // as it was mended, where that was possible
-	}
-	return &pb.ToolCall{Id: c.ID, Type: "function", Function: &pb.FunctionCall{Name: c.Name, Arguments: args}}
+	return &pb.ToolCall{Id: c.ID, Type: "function", Function: &pb.FunctionCall{Name: c.Name, Arguments: prompt.Arguments(c)}}
 }
 
 func clip(s string, n int) string {

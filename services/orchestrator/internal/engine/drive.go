@@ -38,17 +38,22 @@ const writeTime = 20 * time.Second
 type turn struct {
 	*Engine
 	*job
-	begun   time.Time // to be driven by this process
-	model   Model
-	system  []provider.Message // before the history
-	history []provider.Message // up to and with the question
-	rounds  []prompt.Round     // of this run
-	call    *schema.ModelCall  // begun with the run itself
-	open    *schema.ModelCall  // begun, and how it ended is not stored yet
-	origins taint.Set
-	usage   *pb.Usage // of the model calls that ended, well or not
-	noticed bool      // that the history was cut
-	restart bool      // an owner that is gone had begun the next round
+	begun    time.Time                 // to be driven by this process
+	first    Model                     // that the run is for
+	model    Model                     // that was asked last
+	failed   map[string]bool           // models that could not answer, by id
+	system   []provider.Message        // before the history
+	branch   []schema.Message          // up to and with the question
+	earlier  map[string][]prompt.Round // of the runs of the branch
+	history  []provider.Message        // made of both, for the endpoint
+	endpoint string
+	rounds   []prompt.Round    // of this run
+	call     *schema.ModelCall // begun with the run itself
+	open     *schema.ModelCall // begun, and how it ended is not stored yet
+	origins  taint.Set
+	usage    *pb.Usage // of the model calls that ended, well or not
+	noticed  bool      // that the history was cut
+	restart  bool      // an owner that is gone had begun the next round
 }
 
 // drive brings a run to its end, or gives it up.
@@ -70,7 +75,7 @@ func (e *Engine) drive(ctx context.Context, j *job, st *run.Started) {
 		attribute.Int("nanoclaw.run.takeovers", j.run.Takeovers),
 	))
 	defer span.End()
-	t := &turn{Engine: e, job: j, begun: time.Now(), usage: &pb.Usage{}}
+	t := &turn{Engine: e, job: j, begun: time.Now(), usage: &pb.Usage{}, failed: map[string]bool{}}
 	if st != nil {
 		t.call = &st.Call
 	}
@@ -129,6 +134,11 @@ func (t *turn) stopped(ctx context.Context, span trace.Span, err error) {
 		}
 		return
 	case errors.Is(cause, errReleased):
+		if t.open != nil { // what it used is paid for
+			if err := t.Runs.FailCall(ctx, t.lease, *t.open); err != nil {
+				log.WarnContext(ctx, "the last model call was not ended", "error", err)
+			}
+		}
 		if err := t.Runs.Release(ctx, t.lease); err != nil {
 			log.WarnContext(ctx, "lease was not released", "error", err)
 		}
@@ -163,21 +173,21 @@ func (t *turn) stopped(ctx context.Context, span trace.Span, err error) {
 // load reads what the run stands on.
 func (t *turn) load(ctx context.Context) error {
 	var ok bool
-	if t.model, ok = t.Models.Model(t.run.Model); !ok {
+	if t.first, ok = t.Models.Model(t.run.Model); !ok {
 		return &runError{code: 409, reason: "MODEL_NOT_CONFIGURED",
 			message: fmt.Sprintf("The model %q is not in the configuration any more.", t.run.Model)}
 	}
+	t.model = t.first
 	c, err := t.Conversations.Get(ctx, t.run.UserID, t.run.ConversationID)
 	if err != nil {
 		return err
 	}
-	branch, err := t.Conversations.Branch(ctx, c.ID, t.run.UserMessageID)
-	if err != nil {
+	if t.branch, err = t.Conversations.Branch(ctx, c.ID, t.run.UserMessageID); err != nil {
 		return err
 	}
 	var runs []string
 	t.origins = t.run.Origins
-	for _, m := range branch {
+	for _, m := range t.branch {
 		if m.RunID != "" {
 			runs = append(runs, m.RunID)
 		}
@@ -188,12 +198,17 @@ func (t *turn) load(ctx context.Context) error {
 		return err
 	}
 	t.system = prompt.System(c.SystemPrompt)
-	t.history = prompt.History(branch, prompt.ByRun(calls, tools))
+	t.earlier = prompt.ByRun(calls, tools)
 	if t.call == nil { // not new: something may be made of it
 		if calls, tools, err = t.Runs.Rounds(ctx, true, t.run.ID); err != nil {
 			return err
 		}
 		t.rounds = prompt.ByRun(calls, tools)[t.run.ID]
+		if n := len(t.rounds); n > 0 {
+			if m, ok := t.Models.Model(t.rounds[n-1].Call.Model); ok {
+				t.model = m
+			}
+		}
 		t.restart = t.run.Rounds > len(t.rounds)
 		used, err := t.Runs.Used(ctx, t.run.ID)
 		if err != nil {
@@ -217,6 +232,9 @@ func (t *turn) advance(ctx context.Context) error {
 			last := &t.rounds[n-1]
 			if len(last.Tools) == 0 {
 				return t.answered(ctx, last.Call)
+			}
+			if err := t.correct(ctx, last); err != nil {
+				return err
 			}
 			if err := t.runTools(ctx, last); err != nil {
 				return err
@@ -305,11 +323,16 @@ func (t *turn) storeEnd(ctx context.Context, end run.End, text []*pb.RunEvent) e
 }
 
 // cutShort gives every call of a round that the run did not wait for its
-// result: results are logged up to the first call that has none.
+// result: results are logged up to the first call that has none. The calls
+// themselves are logged before when they were to be corrected.
 func cutShort(r prompt.Round) []*pb.RunEvent {
 	first := slices.IndexFunc(r.Tools, func(c schema.ToolCall) bool { return !c.Terminal() })
 	if first < 0 {
 		return nil
+	}
+	var events []*pb.RunEvent
+	if uncorrected(r.Tools) {
+		events = append(events, callsEvent(r.Call.Round, r.Tools))
 	}
 	out := &pb.ToolResults{Round: int32(r.Call.Round)}
 	for _, c := range r.Tools[first:] {
@@ -319,7 +342,7 @@ func cutShort(r prompt.Round) []*pb.RunEvent {
 		}
 		out.Results = append(out.Results, WireResult(c))
 	}
-	return []*pb.RunEvent{{Event: &pb.RunEvent_ToolResult{ToolResult: out}}}
+	return append(events, &pb.RunEvent{Event: &pb.RunEvent_ToolResult{ToolResult: out}})
 }
 
 func thinkingEvent(round int, text string) *pb.RunEvent {

@@ -27,6 +27,7 @@ import (
 func (t *turn) plan(round int, proposed []provider.Call) []schema.ToolCall {
 	tools := t.Tools.Snapshot()
 	calls := make([]schema.ToolCall, len(proposed))
+	corrections := 0
 	for i, p := range proposed {
 		d := gate.Decide(tools, gate.Call{Name: p.Name, Arguments: p.Arguments, Ordinal: i}, t.cfg.MaxCalls)
 		c := schema.ToolCall{
@@ -37,6 +38,10 @@ func (t *turn) plan(round int, proposed []provider.Call) []schema.ToolCall {
 		}
 		if c.ArgsSHA256 == "" {
 			c.ArgsSHA256 = hexHash(p.Arguments)
+		}
+		if correctable(d, p.Arguments) && corrections < t.cfg.Corrections {
+			c.Decision = schema.DecisionCorrect
+			corrections++
 		}
 		if d.Tool != nil {
 			c.Effect = d.Tool.Effect
@@ -153,7 +158,7 @@ func outlasting(ctx context.Context) (context.Context, context.CancelFunc) {
 
 // makeCall brings one call to its end: c gets its result.
 func (t *turn) makeCall(ctx context.Context, places *semaphore.Weighted, c *schema.ToolCall, together int) error {
-	d := gate.Decide(t.Tools.Snapshot(), gate.Call{Name: c.Name, Arguments: c.Arguments, Ordinal: c.Ordinal}, t.cfg.MaxCalls)
+	d := t.decideStored(*c)
 	c.Decision, c.Reason = string(d.Verdict), d.Reason
 	if c.State == schema.CallDispatching && d.Verdict != gate.Allow && c.Effect != "pure" {
 		out := dispatch.Unknown("The server stopped while the call was being made, and the tool cannot be asked any more.")
@@ -161,14 +166,14 @@ func (t *turn) makeCall(ctx context.Context, places *semaphore.Weighted, c *sche
 	}
 	switch d.Verdict {
 	case gate.Reject:
-		return t.end(ctx, c, nil, schema.CallDone, refusal(d), together)
+		return t.end(ctx, c, nil, schema.CallDone, t.refused(*c, d), together)
 	case gate.Deny:
-		return t.end(ctx, c, d.Tool, schema.CallDenied, refusal(d), together)
+		return t.end(ctx, c, d.Tool, schema.CallDenied, t.refused(*c, d), together)
 	case gate.Ask:
 		d.Reason = "APPROVAL_UNAVAILABLE"
 		c.Reason = d.Reason
 		d.Message += " Nobody can be asked from here. The operator can name it under tools.auto_approve."
-		return t.end(ctx, c, d.Tool, schema.CallDenied, refusal(d), together)
+		return t.end(ctx, c, d.Tool, schema.CallDenied, t.refused(*c, d), together)
 	}
 	if err := places.Acquire(ctx, 1); err != nil {
 		return context.Cause(ctx)
@@ -215,10 +220,6 @@ func (t *turn) recover(ctx context.Context, c *schema.ToolCall, call dispatch.Ca
 	default:
 		return dispatch.Unknown("The server stopped while the call was being made."), true
 	}
-}
-
-func refusal(d gate.Decision) dispatch.Outcome {
-	return dispatch.Outcome{Content: result.Failure(d.Reason, d.Message, d.Verdict == gate.Reject), IsError: true, Reason: d.Reason}
 }
 
 // withNotes tells the model what was mended in its arguments.

@@ -56,6 +56,10 @@ type Decision struct {
 	// Pointer is where in the arguments they do not fit (RFC 6901); empty for
 	// the whole of them and for every other reason.
 	Pointer string
+	// Unreadable says of arguments that do not fit that they could not even be read
+	// as one JSON object, or for a tool that changes, sends or runs anything only by
+	// guessing: what the model meant is not known.
+	Unreadable bool
 	// Tool is nil for a tool that does not exist.
 	Tool *registry.Tool
 	// Canonical arguments and their hash, when they fit the tool's schema.
@@ -91,6 +95,7 @@ func Decide(tools *registry.Snapshot, c Call, maxCalls int) Decision {
 		if bad, ok := errors.AsType[*toolkit.ArgumentError](err); ok {
 			d.Pointer = bad.Pointer
 		}
+		d.Unreadable = !c.Exact && !readable(c.Arguments, t.Sink == "read")
 		return d
 	}
 	d.Hash = toolkit.Hash(d.Canonical)
@@ -100,6 +105,13 @@ func Decide(tools *registry.Snapshot, c Call, maxCalls int) Decision {
 		d.Message = fmt.Sprintf("The tool %s (%s) needs a person's approval for each call.", t.Name, t.Sink)
 	}
 	return d
+}
+
+// readable reports whether a text is one object, without a guess where none may be
+// made.
+func readable(text string, guess bool) bool {
+	o, err := arguments.Read(text)
+	return err == nil && (guess || o.Light())
 }
 
 func unknown(tools *registry.Snapshot, name string) string {

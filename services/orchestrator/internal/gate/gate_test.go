@@ -152,6 +152,32 @@ func TestModelsAreMendedAndPeopleAreNot(t *testing.T) {
 	}
 }
 
+func TestWhichArgumentsCouldNotBeRead(t *testing.T) {
+	tools := snapshot(t)
+	for _, c := range []struct {
+		name       string
+		call       Call
+		unreadable bool
+	}{
+		{"text that says two things", Call{Name: "web_search", Arguments: `{"query":"tea","query":"milk"}`}, true},
+		{"text that is cut off", Call{Name: "web_search", Arguments: `[[[`}, true},
+		{"text to be guessed, for a tool that executes", Call{Name: "run_code", Arguments: `{query:'tea'}`}, true},
+		{"text to be guessed, for a tool that writes", Call{Name: "write_file", Arguments: `{query:'tea'}`}, true},
+		{"text to be guessed, for a tool that reads", Call{Name: "web_search", Arguments: `{query:'tea'}`}, false},
+		{"text that is read and does not fit", Call{Name: "web_search", Arguments: `{"query":7,"count":"many"}`}, false},
+		{"a guess that does not fit", Call{Name: "web_search", Arguments: `{query:['tea']}`}, false},
+		{"nothing", Call{Name: "web_search"}, false},
+		{"what a person sends", Call{Name: "web_search", Arguments: `[[[`, Exact: true}, false},
+		{"for no tool", Call{Name: "weather", Arguments: `[[[`}, false},
+		{"for a tool that is turned off", Call{Name: "off", Arguments: `[[[`}, false},
+		{"beyond the limit", Call{Name: "web_search", Arguments: `[[[`, Ordinal: 4}, false},
+	} {
+		if d := Decide(tools, c.call, 4); d.Unreadable != c.unreadable {
+			t.Errorf("%s: unreadable = %v (%s)", c.name, d.Unreadable, d.Message)
+		}
+	}
+}
+
 func TestWithoutToolsTheModelIsToldToDoWithout(t *testing.T) {
 	d := Decide(&registry.Snapshot{}, Call{Name: "web_search"}, 1)
 	if d.Verdict != Reject || !strings.Contains(d.Message, "Answer without tools") {

@@ -31,7 +31,7 @@ func Fit(history []provider.Message, fixed, window int) (_ []provider.Message, c
 	if window <= 0 {
 		return history, false
 	}
-	f := fitting{out: history, over: fixed - window*fitPercent/100}
+	f := fitting{out: history, over: fixed - room(window)}
 	for _, m := range history {
 		f.over += Tokens(m)
 	}
@@ -44,6 +44,12 @@ func Fit(history []provider.Message, fixed, window int) (_ []provider.Message, c
 	f.dropResults(newest(f.out, provider.RoleAssistant, 1))
 	return f.out, f.cut
 }
+
+// Fits reports whether so many guessed tokens fit into a window.
+func Fits(tokens, window int) bool { return tokens <= room(window) }
+
+// room is how many guessed tokens a window is filled with.
+func room(window int) int { return window * fitPercent / 100 }
 
 // fitting is a history on its way to fit.
 type fitting struct {

@@ -18,7 +18,7 @@ func talk(turns, chars int) []provider.Message {
 		branch = append(branch, user("question "+run), assistant(run, "answer "+run))
 		rounds[run] = []Round{round("", "s="+strings.Repeat(run, chars)), round("answer " + run)}
 	}
-	return History(append(branch, user("last")), rounds)
+	return History(append(branch, user("last")), rounds, everywhere)
 }
 
 // left says what is left of each turn: a capital for a whole result, a small
@@ -71,7 +71,7 @@ func TestALongTurnLosesItsOldResults(t *testing.T) {
 	for range 6 {
 		rounds = append(rounds, round("", "s="+strings.Repeat("x", 4000)))
 	}
-	ms := WithRounds(History([]schema.Message{user("last")}, nil), rounds)
+	ms := WithRounds(History([]schema.Message{user("last")}, nil, everywhere), rounds, everywhere)
 	for window, want := range map[int]string{8_500: "uTTTTTT", 8_000: "utTTTTT", 6_000: "uttTTTT", 2_500: "utttttT", 100: "utttttT"} {
 		got, cut := Fit(ms, 0, window)
 		if left(got) != want || cut != (want != "uTTTTTT") {
@@ -81,7 +81,7 @@ func TestALongTurnLosesItsOldResults(t *testing.T) {
 }
 
 func TestNothingIsSaidToBeLeftOutWhenNothingIs(t *testing.T) {
-	ms := History([]schema.Message{user(strings.Repeat("long ", 10_000))}, nil)
+	ms := History([]schema.Message{user(strings.Repeat("long ", 10_000))}, nil, everywhere)
 	if got, cut := Fit(ms, 0, 1_000); cut || len(got) != 1 {
 		t.Errorf("cut %t", cut)
 	}

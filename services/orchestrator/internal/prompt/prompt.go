@@ -2,7 +2,8 @@
 // place where history becomes a prompt, so the rules that every provider has
 // are kept here, whatever a run ended in: each call is followed by its result,
 // in order; arguments are JSON objects and names are names; users never speak
-// twice in a row nor right after a tool; rules and data never share a message.
+// twice in a row nor right after a tool; rules and data never share a message;
+// what only the endpoint understands that it came from goes nowhere else.
 package prompt
 
 import (
@@ -11,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/provider"
+	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/provider/arguments"
 	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/result"
 	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/schema"
 )
@@ -49,9 +51,15 @@ func ByRun(calls []schema.ModelCall, tools []schema.ToolCall) map[string][]Round
 	return out
 }
 
+// Own tells by the id of a model whether its answers came from the endpoint that
+// the prompt is for. Only there its reasoning and the members that were not
+// understood, such as signatures, are valid: another provider refuses them, or
+// takes them for its own. They are left out elsewhere.
+type Own func(model string) bool
+
 // History makes the messages of a branch. rounds has the rounds of each run by
 // its id.
-func History(branch []schema.Message, rounds map[string][]Round) []provider.Message {
+func History(branch []schema.Message, rounds map[string][]Round, own Own) []provider.Message {
 	var out []provider.Message
 	for _, m := range branch {
 		if m.Role == schema.RoleUser {
@@ -59,7 +67,7 @@ func History(branch []schema.Message, rounds map[string][]Round) []provider.Mess
 			continue
 		}
 		begun := len(out)
-		out = appendRounds(out, rounds[m.RunID])
+		out = appendRounds(out, rounds[m.RunID], own)
 		run := out[begun:]
 		switch {
 		case answered(run):
@@ -98,11 +106,12 @@ func repeats(run []provider.Message, content string) bool {
 }
 
 // appendRounds adds rounds. One in which the model said nothing is left out.
-func appendRounds(out []provider.Message, rounds []Round) []provider.Message {
+func appendRounds(out []provider.Message, rounds []Round, own Own) []provider.Message {
 	for _, r := range rounds {
-		m := provider.Message{
-			Role: provider.RoleAssistant, Content: r.Call.Text,
-			Reasoning: r.Call.Reasoning, ReasoningField: r.Call.ReasoningField, Extra: rawOrNil(r.Call.Extra),
+		m := provider.Message{Role: provider.RoleAssistant, Content: r.Call.Text}
+		ours := own(r.Call.Model)
+		if ours {
+			m.Reasoning, m.ReasoningField, m.Extra = r.Call.Reasoning, r.Call.ReasoningField, rawOrNil(r.Call.Extra)
 		}
 		if len(r.Tools) == 0 {
 			if strings.TrimSpace(r.Call.Text) != "" {
@@ -112,7 +121,11 @@ func appendRounds(out []provider.Message, rounds []Round) []provider.Message {
 		}
 		ids := callIDs(r.Tools)
 		for i, t := range r.Tools {
-			m.Calls = append(m.Calls, provider.Call{ID: ids[i], Name: validName(t.Name), Arguments: validArguments(t), Extra: rawOrNil(t.Extra)})
+			c := provider.Call{ID: ids[i], Name: validName(t.Name), Arguments: Arguments(t)}
+			if ours {
+				c.Extra = rawOrNil(t.Extra)
+			}
+			m.Calls = append(m.Calls, c)
 		}
 		out = append(out, m)
 		for i, t := range r.Tools {
@@ -160,11 +173,17 @@ func validName(name string) string {
 	return valid[:min(len(valid), maxName)]
 }
 
-// validArguments are the arguments of a call as a JSON object: what the model
-// wrote, else what was made of it, else nothing. Servers refuse every later
-// request with a history that holds anything else (pydantic-ai#7060).
-func validArguments(t schema.ToolCall) string {
-	for _, s := range []string{t.Arguments, t.ArgsCanonical} {
+// Arguments are the arguments of a call as a JSON object, for models and people:
+// what the model wrote, where that can be read in one way only, else what was made
+// of it, else nothing. Servers refuse every later request with a history that
+// holds anything else (pydantic-ai#7060).
+func Arguments(t schema.ToolCall) string {
+	if strings.HasPrefix(strings.TrimSpace(t.Arguments), "{") {
+		if _, err := arguments.Exact(t.Arguments); err == nil {
+			return t.Arguments
+		}
+	}
+	for _, s := range []string{t.ArgsCanonical, t.Arguments} {
 		var object map[string]json.RawMessage
 		if json.Unmarshal([]byte(s), &object) == nil && object != nil {
 			return s
@@ -207,6 +226,6 @@ func System(own string) []provider.Message {
 }
 
 // WithRounds is history with the rounds of the run that is going on.
-func WithRounds(history []provider.Message, rounds []Round) []provider.Message {
-	return appendRounds(slices.Clip(history), rounds)
+func WithRounds(history []provider.Message, rounds []Round, own Own) []provider.Message {
+	return appendRounds(slices.Clip(history), rounds, own)
 }

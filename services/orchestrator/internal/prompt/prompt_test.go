@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"reflect"
 	"regexp"
 	"strings"
 	"testing"
@@ -111,15 +112,18 @@ func TestTheHistoryOfEveryEndOfARun(t *testing.T) {
 				changed(round("", "s=2"), func(c *schema.ToolCall) { c.Arguments, c.ArgsCanonical = `[1]`, `{"b":2}` }),
 				changed(round("", "s=3"), func(c *schema.ToolCall) { c.Arguments = "null" }),
 				changed(round("", "s=4"), func(c *schema.ToolCall) { c.Arguments, c.ArgsCanonical = "{ }", `{"c":3}` }),
+				changed(round("", "s=5"), func(c *schema.ToolCall) { c.Arguments, c.ArgsCanonical = `{"a":1,"a":2}`, `{"a":3}` }),
+				changed(round("", "s=6"), func(c *schema.ToolCall) { c.Arguments = `{"a":1,"a":2}` }),
 				round("x")}},
-			[]string{"u:hi", "a:+s#p0{}", "t#p0:1", `a:+s#p0{"b":2}`, "t#p0:2", "a:+s#p0{}", "t#p0:3", "a:+s#p0{ }", "t#p0:4", "a:x"}},
+			[]string{"u:hi", "a:+s#p0{}", "t#p0:1", `a:+s#p0{"b":2}`, "t#p0:2", "a:+s#p0{}", "t#p0:3", "a:+s#p0{ }", "t#p0:4",
+				`a:+s#p0{"a":3}`, "t#p0:5", `a:+s#p0{"a":1,"a":2}`, "t#p0:6", "a:x"}},
 		{"a call of a name that no tool can have", []schema.Message{user("hi"), assistant("r", "x")},
 			map[string][]Round{"r": {round("", "functions.搜索/x=1", "=2", strings.Repeat("n", 70)+"=3"), round("x")}},
 			[]string{"u:hi", `a:+functions____x#p0{"a":1}+unnamed#p1{"a":1}+` + strings.Repeat("n", 64) + `#p2{"a":1}`, "t#p0:1", "t#p1:2", "t#p2:3", "a:x"}},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			got := History(c.branch, c.rounds)
+			got := History(c.branch, c.rounds, everywhere)
 			if want := strings.Join(c.want, "\n"); transcript(got) != want {
 				t.Errorf("got:\n%s\nwant:\n%s", transcript(got), want)
 			}
@@ -133,16 +137,16 @@ func TestTheHistoryOfEveryEndOfARun(t *testing.T) {
 func TestAnotherBranchHasItsOwnRounds(t *testing.T) {
 	rounds := map[string][]Round{"r1": {round("first")}, "r2": {round("", "s=one"), round("second")}}
 	question := user("hi")
-	if got := transcript(History([]schema.Message{question, assistant("r2", "second")}, rounds)); strings.Contains(got, "first") || !strings.Contains(got, "t#p0:one") {
+	if got := transcript(History([]schema.Message{question, assistant("r2", "second")}, rounds, everywhere)); strings.Contains(got, "first") || !strings.Contains(got, "t#p0:one") {
 		t.Errorf("got %s", got)
 	}
 }
 
 func TestRoundsOfTheRunAtHandComeAfterTheQuestion(t *testing.T) {
-	history := History([]schema.Message{user("a"), assistant("r", "b"), user("c")}, map[string][]Round{"r": {round("b")}})
+	history := History([]schema.Message{user("a"), assistant("r", "b"), user("c")}, map[string][]Round{"r": {round("b")}}, everywhere)
 	before := transcript(history)
-	first := WithRounds(history, []Round{round("Looking.", "s=one")})
-	second := WithRounds(history, []Round{round("Looking.", "s=one"), round("More.", "f=two")})
+	first := WithRounds(history, []Round{round("Looking.", "s=one")}, everywhere)
+	second := WithRounds(history, []Round{round("Looking.", "s=one"), round("More.", "f=two")}, everywhere)
 	if want := before + "\n" + `a:Looking.+s#p0{"a":1}` + "\nt#p0:one"; transcript(first) != want {
 		t.Errorf("got %s", transcript(first))
 	}
@@ -169,13 +173,41 @@ func TestRulesAndInstructionsDoNotShareAMessage(t *testing.T) {
 	}
 }
 
-func TestReasoningAndUnknownMembersGoBack(t *testing.T) {
-	r := round("", "s=one")
-	r.Call.Reasoning, r.Call.ReasoningField, r.Call.Extra = "hm", "reasoning_content", `{"reasoning_details":[1]}`
-	r.Tools[0].Extra = `{"extra_content":{"google":{"thought_signature":"x"}}}`
-	got := History([]schema.Message{user("hi"), assistant("r", "")}, map[string][]Round{"r": {r}})[1]
-	if got.Reasoning != "hm" || got.ReasoningField != "reasoning_content" || string(got.Extra) != r.Call.Extra || string(got.Calls[0].Extra) != r.Tools[0].Extra {
-		t.Errorf("%+v", got)
+// everywhere says that every model is asked at one endpoint.
+func everywhere(string) bool { return true }
+
+func TestReasoningAndUnknownMembersGoBackToTheEndpointThatTheyCameFromAlone(t *testing.T) {
+	thought := func(model string) Round {
+		r := round("Looking.", "s=one")
+		r.Call.Model, r.Call.Reasoning, r.Call.ReasoningField, r.Call.Extra = model, "hm", "reasoning_content", `{"reasoning_details":[1]}`
+		r.Tools[0].Extra = `{"extra_content":{"google":{"thought_signature":"x"}}}`
+		return r
+	}
+	own := func(model string) bool { return model == "here" || model == "here too" }
+	history := History([]schema.Message{user("hi"), assistant("r", ""), user("on")}, map[string][]Round{"r": {thought("here"), thought("there")}}, own)
+	history = WithRounds(history, []Round{thought("here too"), thought("gone from the configuration")}, own)
+	for _, tc := range []struct {
+		name string
+		at   int
+		kept bool
+	}{
+		{"an answer of the model that is asked", 1, true},
+		{"an answer of a model at another endpoint", 3, false},
+		{"a round of another model at the same endpoint", 7, true},
+		{"a round of a model that nobody knows any more", 9, false},
+	} {
+		got := history[tc.at]
+		want := provider.Message{Role: provider.RoleAssistant, Content: "Looking.", Calls: []provider.Call{{ID: "p0", Name: "s", Arguments: `{"a":1}`}}}
+		if tc.kept {
+			want.Reasoning, want.ReasoningField, want.Extra = "hm", "reasoning_content", json.RawMessage(`{"reasoning_details":[1]}`)
+			want.Calls[0].Extra = json.RawMessage(`{"extra_content":{"google":{"thought_signature":"x"}}}`)
+		}
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: %+v\nwant %+v", tc.name, got, want)
+		}
+	}
+	if err := strict(history); err != nil {
+		t.Error(err)
 	}
 }
 
@@ -238,6 +270,7 @@ func pick[T any](r *rand.Rand, values ...T) T { return values[r.IntN(len(values)
 // randomRound is a round of any kind that may be stored.
 func randomRound(r *rand.Rand, n *int) Round {
 	out := Round{Call: schema.ModelCall{
+		Model: pick(r, "here", "there"), Extra: pick(r, "", `{"x":1}`),
 		Text: pick(r, "", "", " ", "Looking.", "纳米爪", strings.Repeat("long ", r.IntN(400))), Reasoning: pick(r, "", "hm"), ReasoningField: pick(r, "", "reasoning"),
 	}}
 	for range r.IntN(4) {
@@ -247,6 +280,7 @@ func randomRound(r *rand.Rand, n *int) Round {
 			Name:          pick(r, "web_search", "a.b", "", "搜索", "\xff", strings.Repeat("n", 200)),
 			Arguments:     pick(r, "", "{}", `{"a":"\u0000"}`, "null", "[1]", `{"a":`, "\xff", `"text"`),
 			ArgsCanonical: pick(r, "", `{"b":2}`),
+			Extra:         pick(r, "", `{"y":1}`),
 			State:         pick(r, schema.CallPlanned, schema.CallDispatching, schema.CallDone, schema.CallDenied, schema.CallUnknown, schema.CallCancelled, "other"),
 			ModelText:     pick(r, "", " ", "ok", strings.Repeat("结果", r.IntN(2000)), strings.Repeat("result ", r.IntN(2000))),
 		})
@@ -279,19 +313,41 @@ func FuzzPromptsKeepTheRulesOfProviders(f *testing.F) {
 	f.Fuzz(func(t *testing.T, seed uint64, window int) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		branch, rounds, live := randomConversation(r)
-		history := History(branch, rounds)
+		history := History(branch, rounds, everywhere)
 		if err := strict(history); err != nil {
 			t.Fatalf("%v\n%s", err, transcript(history))
 		}
 		if last := history[len(history)-1]; last.Role != provider.RoleUser || !strings.HasSuffix(last.Content, "the last question") {
 			t.Fatalf("the question is not last: %+v", last)
 		}
-		whole := WithRounds(history, live)
+		whole := WithRounds(history, live, everywhere)
 		if err := strict(whole); err != nil {
 			t.Fatalf("%v\n%s", err, transcript(whole))
 		}
+		checkOwn(t, branch, rounds, live, whole)
 		checkFit(t, whole, r.IntN(500), window%20_000)
 	})
+}
+
+// checkOwn compares the prompt for another endpoint with the one for the endpoint
+// that all came from.
+func checkOwn(t *testing.T, branch []schema.Message, rounds map[string][]Round, live []Round, whole []provider.Message) {
+	t.Helper()
+	bare := func(model string) bool { return false }
+	got := WithRounds(History(branch, rounds, bare), live, bare)
+	if transcript(got) != transcript(whole) {
+		t.Fatalf("another endpoint is told\n%s\nnot\n%s", transcript(got), transcript(whole))
+	}
+	for i, m := range got {
+		if m.Reasoning != "" || m.ReasoningField != "" || m.Extra != nil {
+			t.Errorf("message %d tells another endpoint %+v", i, m)
+		}
+		for _, c := range m.Calls {
+			if c.Extra != nil {
+				t.Errorf("message %d tells another endpoint the members %s of a call", i, c.Extra)
+			}
+		}
+	}
 }
 
 // checkFit holds Fit to its promises.

@@ -28,7 +28,7 @@ func used(ctx context.Context, db bun.IDB, runIDs ...string) (map[string]*pb.Usa
 	var calls []schema.ModelCall
 	err := db.NewSelect().Model(&calls).
 		Column("run_id", "state", "input_tokens", "output_tokens", "cached_tokens", "reasoning_tokens", "usage_estimated").
-		Where("run_id IN (?)", bun.List(runIDs)).Where("state IN (?)", bun.List([]string{schema.ModelCallDone, schema.ModelCallFailed})).
+		Where("run_id IN (?)", bun.List(runIDs)).Where("state IN (?)", bun.List([]string{schema.ModelCallDone, schema.ModelCallCorrected, schema.ModelCallFailed})).
 		Scan(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("read what runs used: %w", err)
@@ -42,7 +42,7 @@ func used(ctx context.Context, db bun.IDB, runIDs ...string) (map[string]*pb.Usa
 // AddUsage adds what a model call used. One that never got as far as to use
 // anything, such as a refused one, counts for nothing.
 func AddUsage(to *pb.Usage, c schema.ModelCall) {
-	if c.State != schema.ModelCallDone && unused(c) {
+	if c.State != schema.ModelCallDone && c.State != schema.ModelCallCorrected && unused(c) {
 		return
 	}
 	to.InputTokens += int32(c.InputTokens)

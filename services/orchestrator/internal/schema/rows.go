@@ -119,10 +119,13 @@ func (r *Run) Ended() bool {
 	return r.Status == RunCompleted || r.Status == RunFailed || r.Status == RunCancelled
 }
 
-// The states of model calls.
+// The states of model calls. One that is done is a round of its run; one that is
+// corrected came to the arguments of a call that a round before had asked for, and
+// is none.
 const (
 	ModelCallStarted   = "started"
 	ModelCallDone      = "done"
+	ModelCallCorrected = "corrected"
 	ModelCallFailed    = "failed"
 	ModelCallAbandoned = "abandoned"
 )
@@ -163,6 +166,16 @@ const (
 	CallDenied          = "denied"
 	CallUnknown         = "unknown"
 	CallCancelled       = "cancelled"
+)
+
+// Decisions on planned calls whose arguments could not be read. The gate decides
+// on a call anew when it is made, and its word takes their place.
+const (
+	// DecisionCorrect says that the model is yet to be asked for them once more.
+	// Until then nobody was told of any call of the round.
+	DecisionCorrect = "correct"
+	// DecisionCorrected says that it was, and that ArgsCanonical is its answer.
+	DecisionCorrected = "corrected"
 )
 
 // ToolCall is a row of tool_calls.
