@@ -123,7 +123,7 @@ func (a *assembler) delta(d *delta, yield func(Delta) error) error {
 		return err
 	}
 	for _, raw := range d.ReasoningDetails {
-		if err := a.grow(len(raw)); err != nil {
+		if err := a.grow(len(raw) + entryCost); err != nil {
 			return err
 		}
 		a.details = append(a.details, raw)
@@ -199,6 +199,10 @@ func (a *assembler) tell(piece string, kind DeltaKind, yield func(Delta) error) 
 	into.WriteString(piece)
 	return yield(Delta{Kind: kind, Text: piece})
 }
+
+// entryCost is counted for each value that is kept by itself, beside its bytes:
+// what a list or a map needs for it.
+const entryCost = 64
 
 // grow counts n more bytes of the answer.
 func (a *assembler) grow(n int) error {

@@ -250,10 +250,10 @@ func (w *wireCall) empty() bool {
 func (w *wireCall) size() int {
 	n := len(w.ID) + len(w.Function.Name) + len(w.Function.Arguments) + 1
 	for k, v := range w.Extra {
-		n += len(k) + len(v)
+		n += len(k) + len(v) + entryCost
 	}
 	for k, v := range w.Function.Extra {
-		n += len(k) + len(v)
+		n += len(k) + len(v) + entryCost
 	}
 	return n
 }

@@ -85,7 +85,7 @@ func (x *exchange) refuse(parent context.Context, resp *http.Response) ([]byte, 
 	case resp.StatusCode < 400:
 		return nil, x.client.explain.redirected(resp.StatusCode, resp.Header)
 	}
-	enough := time.AfterFunc(x.client.cfg.IdleTimeout, x.dog.stop)
+	enough := time.AfterFunc(x.client.cfg.IdleTimeout, func() { x.dog.cancel(context.Canceled) })
 	defer enough.Stop()
 	said, _ := io.ReadAll(io.LimitReader(body, maxErrorBody))
 	if parent.Err() != nil {

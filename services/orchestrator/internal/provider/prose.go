@@ -16,6 +16,11 @@ const maxMisses = 16
 
 const blanks = " \t\r\n"
 
+// maxBlanks is how many bytes of white space are held back for what may follow
+// them. Without it an answer of nothing else would be looked through again with
+// each piece.
+const maxBlanks = 1 << 10
+
 // listener is where the parts of a text go.
 type listener struct {
 	text func(piece string, kind DeltaKind) error
@@ -85,7 +90,7 @@ func (p *prose) start(final bool, _ listener) (bool, error) {
 		p.drop(len(p.held) - len(text) + len(thinkOpen))
 		p.state = (*prose).beginThought
 		return true, nil
-	case !final && bytes.HasPrefix([]byte(thinkOpen), text):
+	case !final && bytes.HasPrefix([]byte(thinkOpen), text) && len(p.held) <= maxBlanks:
 		return false, nil
 	}
 	p.state = (*prose).speak
@@ -117,7 +122,10 @@ func (p *prose) think(final bool, to listener) (bool, error) {
 	if !final {
 		n -= begun(p.held, thinkClose)
 	}
-	return false, p.tell(len(bytes.TrimRight(p.held[:n], blanks)), Reasoning, to)
+	if bare := bytes.TrimRight(p.held[:n], blanks); n-len(bare) <= maxBlanks {
+		n = len(bare)
+	}
+	return false, p.tell(n, Reasoning, to)
 }
 
 // answer drops the white space between thoughts and answer.
@@ -144,7 +152,7 @@ func (p *prose) speak(final bool, to listener) (bool, error) {
 	switch {
 	case bare && !p.said && (at >= 0 || final && p.called):
 		p.drop(n)
-	case bare && !p.said && !final && p.grammar.marks != nil:
+	case bare && !p.said && !final && p.grammar.marks != nil && n <= maxBlanks:
 		return false, nil
 	default:
 		p.said = p.said || !bare
@@ -179,10 +187,13 @@ func (p *prose) find() int {
 // block waits for the end of a block and makes calls of it. What is no call is
 // text after all: its opening mark is told, and the rest is read again.
 func (p *prose) block(final bool, to listener) (bool, error) {
-	inside := bytes.TrimLeft(p.held[len(p.mark.open):], blanks)
-	known := p.mark.begins
-	if !bytes.HasPrefix(inside, []byte(known)) && (final || !strings.HasPrefix(known, string(inside[:min(len(inside), len(known))]))) {
-		return true, p.noBlock(to)
+	if known := p.mark.begins; known != "" {
+		inside := bytes.TrimLeft(p.held[len(p.mark.open):], blanks)
+		begun := bytes.HasPrefix(inside, []byte(known))
+		open := !final && len(p.held)-len(inside) <= maxBlanks && strings.HasPrefix(known, string(inside[:min(len(inside), len(known))]))
+		if !begun && !open {
+			return true, p.noBlock(to)
+		}
 	}
 	end := bytes.Index(p.held[p.scanned:], []byte(p.mark.close))
 	if end < 0 && !final {
