@@ -15,6 +15,7 @@ import (
 
 	"github.com/nanoclaw/nanoclaw/services/search/internal/adapter"
 	"github.com/nanoclaw/nanoclaw/services/search/internal/canon"
+	"github.com/nanoclaw/nanoclaw/services/search/internal/exchange"
 	"github.com/nanoclaw/nanoclaw/services/search/internal/outcome"
 	"github.com/nanoclaw/nanoclaw/services/search/internal/pacing"
 	"github.com/nanoclaw/nanoclaw/services/search/internal/transport"
@@ -29,7 +30,7 @@ type attempt struct {
 	page        adapter.Page
 	filteredOut int
 	// dropped are the options that the engine does not know.
-	dropped []string
+	dropped []adapter.Option
 }
 
 // attempt asks one engine within its own time limit.
@@ -51,18 +52,11 @@ func (s *Service) ask(ctx context.Context, e *engine, q request) attempt {
 	if err := e.gate.Wait(ctx, s.cfg.QueueWait); err != nil {
 		return attempt{outcome: notOurTurn(ctx, err)}
 	}
-	plan, err := e.Plan(q.query())
-	if err != nil {
-		return attempt{outcome: outcome.Because(outcome.UnsupportedOption, err.Error())}
-	}
 	limited, cancel := context.WithTimeout(ctx, s.cfg.AttemptTimeout)
 	defer cancel()
-	resp, err := s.client.Do(limited, plan.Request, e.trust)
-	if err != nil {
-		return attempt{outcome: transport.Failure(err)}
-	}
-	a := attempt{status: resp.Status, dropped: plan.Dropped}
-	a.page, a.outcome = interpret(e.Parse, resp, q.text)
+	got := exchange.Ask(limited, s.client, e.Adapter, q.query(), e.trust)
+	a := attempt{status: got.Response.Status, dropped: got.Plan.Dropped}
+	a.page, a.outcome = judge(got.Page, got.Outcome, q.text, got.Plan.SentText)
 	if a.outcome.Code.HasResults() {
 		a.narrow(q)
 	}
@@ -107,7 +101,7 @@ func (s *Service) record(ctx context.Context, span trace.Span, a attempt) {
 		attribute.String("search.outcome", code),
 		attribute.Int("search.count", len(a.page.Results)),
 		attribute.Int("search.filtered_out", a.filteredOut),
-		attribute.StringSlice("search.dropped_options", a.dropped),
+		attribute.StringSlice("search.dropped_options", names(a.dropped)),
 		attribute.Int("http.response.status_code", a.status),
 	)
 	s.attempts.Add(ctx, 1, metric.WithAttributes(
@@ -120,6 +114,14 @@ func (s *Service) record(ctx context.Context, span trace.Span, a attempt) {
 	s.log.LogAttrs(ctx, slog.LevelWarn, "search engine gave no answer",
 		slog.String("provider", a.provider), slog.String("outcome", code), slog.String("detail", a.outcome.Detail),
 		slog.Int("status", a.status), slog.Duration("latency", a.latency))
+}
+
+func names(options []adapter.Option) []string {
+	out := make([]string, len(options))
+	for i, o := range options {
+		out[i] = string(o)
+	}
+	return out
 }
 
 // digest lets equal queries be recognised in traces without being read.

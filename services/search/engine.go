@@ -2,6 +2,7 @@ package search
 
 import (
 	"cmp"
+	"strings"
 
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/ratelimit"
 	"github.com/nanoclaw/nanoclaw/services/search/internal/adapter"
@@ -40,24 +41,41 @@ func queueKey(name, baseURL string) string {
 	return "search/engine/" + name + "@" + baseURL
 }
 
-// parser is the half of an adapter that reads.
-type parser func(adapter.Response) (adapter.Page, outcome.Outcome)
-
-// interpret reads an answer to a query: the adapter's view, then the guard
-// against rows of other queries. When the engine says that it searched for
-// something else, the rows are held against that.
-func interpret(parse parser, r adapter.Response, query string) (adapter.Page, outcome.Outcome) {
-	p, o := parse(r)
+// judge holds what an adapter read against the query: rows of other queries are
+// no answer. When the engine says that it searched for something else, the rows
+// are held against that. sent is the query as it went out when it was too long
+// for the engine.
+func judge(p adapter.Page, o outcome.Outcome, query, sent string) (adapter.Page, outcome.Outcome) {
 	if !o.Code.HasResults() {
-		return adapter.Page{}, o
+		return p.WithoutResults(), o
+	}
+	if o.Code == outcome.OK {
+		p.AlteredQuery = altered(p, query, sent)
+		if p.AlteredQuery != "" {
+			o.Code = outcome.OKAlteredQuery
+		}
 	}
 	v := relevance.Judge(cmp.Or(p.AlteredQuery, query), p.Results)
 	if v.Decoy {
-		return adapter.Page{}, outcome.Because(outcome.DecoySuspected, "rows share no word with the query")
+		return p.WithoutResults(), outcome.Because(outcome.DecoySuspected, "rows share no word with the query")
 	}
 	if left := len(p.Results) - len(v.Kept); left > 0 {
 		o.Detail = "rows of other queries left out"
 	}
 	p.Results = v.Kept
 	return p, o
+}
+
+// altered is the query that was searched when neither the engine nor we
+// searched the one asked.
+func altered(p adapter.Page, query, sent string) string {
+	asked := cmp.Or(sent, query)
+	if p.SearchedQuery != "" && !sameWords(p.SearchedQuery, asked) {
+		return p.SearchedQuery
+	}
+	return sent
+}
+
+func sameWords(a, b string) bool {
+	return strings.EqualFold(strings.Join(strings.Fields(a), " "), strings.Join(strings.Fields(b), " "))
 }

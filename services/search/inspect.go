@@ -7,7 +7,9 @@ import (
 	"os"
 
 	"github.com/nanoclaw/nanoclaw/services/search/internal/adapter"
+	"github.com/nanoclaw/nanoclaw/services/search/internal/catalog"
 	"github.com/nanoclaw/nanoclaw/services/search/internal/generic"
+	"github.com/nanoclaw/nanoclaw/services/search/internal/outcome"
 	"github.com/nanoclaw/nanoclaw/services/search/internal/transport"
 )
 
@@ -62,7 +64,8 @@ func InspectResults(in InspectInput) (InspectOutput, error) {
 		Header: header,
 		Body:   transport.UTF8(raw, header.Get("Content-Type")),
 	}
-	p, o := interpret(parserOf(in.Provider), resp, in.Query)
+	p, o := reader(in.Provider)(resp)
+	p, o = judge(p, o, in.Query, "")
 	out := InspectOutput{ID: in.ID, Outcome: string(o.Code), Detail: o.Detail, AlteredQuery: p.AlteredQuery, Results: []InspectResult{}}
 	for _, r := range p.Results {
 		out.Results = append(out.Results, InspectResult{r.Title, r.URL, r.Snippet, r.PublishedAt})
@@ -86,9 +89,10 @@ func (in InspectInput) page() ([]byte, error) {
 	return page, nil
 }
 
-func parserOf(provider string) parser {
-	if e, ok := engines(Config{}, nil)[provider]; ok {
-		return e.Parse
+// reader gives the half of an adapter that reads.
+func reader(provider string) func(adapter.Response) (adapter.Page, outcome.Outcome) {
+	if engine, ok := catalog.New(provider, catalog.Settings{}); ok {
+		return engine.Parse
 	}
 	return generic.Parse
 }

@@ -7,12 +7,28 @@
 // requests be compared byte by byte, captured pages be replayed, and parsers
 // be fuzzed.
 //
-// To add an engine: one folder beside this one with a type that has these
-// methods; a line in the service's list of engines; golden requests and pages
-// in its testdata. Nothing else knows its name.
+// To add an engine:
+//
+//  1. Make one folder beside this one, with a type that has the methods of
+//     Adapter. Pages are read through package page, JSON through package
+//     jsonapi: both ask for challenges and failures before they let the adapter
+//     look for results.
+//  2. State in Capabilities what the engine can do. Plan uses the same statement
+//     (Capabilities.Missing) to name what it drops, so that the two cannot
+//     disagree.
+//  3. Add a line to package catalog. Nothing else knows the engine's name.
+//  4. Record requests and readings in its testdata (package adaptertest): every
+//     option on its own, a page of results, an empty one, and one that is
+//     changed, cut and refused. List the parameters that the engine knows: one
+//     that is misspelt is ignored by engines without a word.
+//
+// Parse must never say EmptyVerified without a marker of the engine's own that
+// nothing was found. An empty list of an API is such a marker; a missing one is
+// not.
 package adapter
 
 import (
+	"errors"
 	"net/http"
 	"time"
 
@@ -23,37 +39,38 @@ import (
 type Adapter interface {
 	// Name is the provider's name in requests, attempts and configuration.
 	Name() string
+	// Capabilities states what the engine can do. It never changes.
+	Capabilities() Capabilities
 	// Plan makes the request for q. It drops options that the engine lacks
-	// and names them; it fails only when no request can be made at all.
+	// and names them; it fails only when no request can be made at all, with
+	// ErrNotConfigured when a key or an address is missing.
 	Plan(q Query) (Plan, error)
 	// Parse reads an answer. When the outcome carries no results the page
-	// has none either. It must never say EmptyVerified without a marker of
-	// the engine's own that nothing was found.
+	// has none either, yet it may tell limits and cost.
 	Parse(r Response) (Page, outcome.Outcome)
 }
 
-// OptionCount is the one option that an engine may not know: how many rows to
-// send. Such an engine sends as many as it likes.
-const OptionCount = "count"
-
-// Query is what is asked of an engine, already checked by the service.
-type Query struct {
-	// Text is the query as the caller wrote it, trimmed.
-	Text string
-	// Count is how many rows are wanted, before filtering; 0 leaves it to
-	// the engine.
-	Count int
-	// AllowedDomains and BlockedDomains are hints for the engine, in the form
-	// of its site operator (example.com or example.com/docs): the service
-	// filters the results itself in any case. At most one of them is set.
-	AllowedDomains, BlockedDomains []string
+// Continuer is an adapter whose engine may pause before it has searched, and
+// asks to be called again with what it has said so far.
+type Continuer interface {
+	// Continue gives the request that goes on from the answer r to the request
+	// asked, and false when r is no pause.
+	Continue(asked Request, r Response) (Request, bool)
 }
+
+// ErrNotConfigured says that an engine lacks a key or an address. Errors of
+// Plan wrap it and name the setting.
+var ErrNotConfigured = errors.New("the search engine is not set up")
 
 // Plan is a request ready to be sent, and what it could not express.
 type Plan struct {
 	Request Request
-	// Dropped names the options that the engine does not know.
-	Dropped []string
+	// Dropped names the options (see Option) that the request does not
+	// express, in the order of Options.
+	Dropped []Option
+	// SentText is the text that is searched when the engine takes no query as
+	// long as the one asked; empty when the query was sent whole.
+	SentText string
 }
 
 // Request is an HTTP request as data.
@@ -64,6 +81,9 @@ type Request struct {
 	Header http.Header
 	// Body is sent as it is; nil for none.
 	Body []byte
+	// Keyed says that the request carries a key of the operator. It is then
+	// sent to the planned address and to no other: a redirect is the answer.
+	Keyed bool
 }
 
 // Response is an HTTP answer as data.
@@ -77,22 +97,4 @@ type Response struct {
 	// ReceivedAt turns ages ("3 days ago") into dates; when zero they are
 	// left out.
 	ReceivedAt time.Time
-}
-
-// Result is one organic row.
-type Result struct {
-	Title string
-	// URL is the final address, unwrapped from the engine's redirects.
-	URL     string
-	Snippet string
-	// PublishedAt is RFC 3339, or empty when the page tells no date.
-	PublishedAt string
-}
-
-// Page is what was read from an answer.
-type Page struct {
-	Results []Result
-	// AlteredQuery is the query that the results are for, when the engine
-	// says that it is not the one asked.
-	AlteredQuery string
 }

@@ -1,15 +1,20 @@
 package adapter
 
-import "strings"
+import (
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
 
-// maxHinted is how many domains fit into a query before engines start to
+// MaxHinted is how many domains fit into a query before engines start to
 // ignore the operators; with more the service's own filter has to do.
-const maxHinted = 5
+const MaxHinted = 5
 
 // WithDomainHint writes q's domains into its text with the site operator that
-// Bing and DuckDuckGo share, as far as the whole stays within maxRunes. A hint
-// only saves rows: it is never a substitute for filtering.
-func WithDomainHint(q Query, maxRunes int) string {
+// most engines share, as far as the whole stays within maxRunes; it reports
+// false when it would not. A hint only saves rows: it is never a substitute for
+// filtering.
+func WithDomainHint(q Query, maxRunes int) (string, bool) {
 	hint := ""
 	switch allowed, blocked := siteTerms(q.AllowedDomains, "site:"), siteTerms(q.BlockedDomains, "-site:"); {
 	case len(allowed) == 1:
@@ -18,24 +23,38 @@ func WithDomainHint(q Query, maxRunes int) string {
 		hint = "(" + strings.Join(allowed, " OR ") + ")"
 	case len(blocked) > 0:
 		hint = strings.Join(blocked, " ")
+	default:
+		return q.Text, true
 	}
-	if hint == "" {
-		return q.Text
+	if text := q.Text + " " + hint; utf8.RuneCountInString(text) <= maxRunes {
+		return text, true
 	}
-	if text := q.Text + " " + hint; len([]rune(text)) <= maxRunes {
-		return text
-	}
-	return q.Text
+	return q.Text, false
 }
 
-// siteTerms gives one term a domain, or none when there are too many.
 func siteTerms(domains []string, operator string) []string {
-	if len(domains) > maxHinted {
-		return nil
-	}
 	terms := make([]string, 0, len(domains))
 	for _, d := range domains {
 		terms = append(terms, operator+d)
 	}
 	return terms
+}
+
+// DomainOption is the option under which q's domains are dropped.
+func DomainOption(q Query) Option {
+	if len(q.AllowedDomains) > 0 {
+		return OptionAllowedDomains
+	}
+	return OptionBlockedDomains
+}
+
+// AlsoDropped adds an option to those dropped, in the order of Options.
+func AlsoDropped(dropped []Option, more Option) []Option {
+	var out []Option
+	for _, o := range Options() {
+		if o == more || slices.Contains(dropped, o) {
+			out = append(out, o)
+		}
+	}
+	return out
 }

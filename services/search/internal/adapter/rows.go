@@ -7,6 +7,9 @@ const (
 	maxTitleRunes   = 300
 	maxSnippetRunes = 1000
 	maxURLBytes     = 4096
+	// Passages are bounded by the size of the answer; this keeps one page from
+	// taking it all.
+	maxPassageRunes = 60_000
 )
 
 // Rows collects the rows of a result list while a page is read, and judges at
@@ -26,7 +29,19 @@ func (r *Rows) Add(res Result) {
 		return
 	}
 	res.Title, res.Snippet = clip(res.Title, maxTitleRunes), clip(res.Snippet, maxSnippetRunes)
+	res.SiteName = clip(res.SiteName, maxTitleRunes)
+	res.Passages = bounded(res.Passages)
 	r.results = append(r.results, res)
+}
+
+// bounded marks the passages that it cuts.
+func bounded(passages []Passage) []Passage {
+	for i, p := range passages {
+		if cut := clip(p.Text, maxPassageRunes); cut != p.Text {
+			passages[i].Text, passages[i].Cut = cut, true
+		}
+	}
+	return passages
 }
 
 // Seen is the number of rows, understood or not.

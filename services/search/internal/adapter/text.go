@@ -26,3 +26,32 @@ func isBlank(r rune) bool {
 	}
 	return unicode.IsSpace(r) || unicode.IsControl(r)
 }
+
+// CleanLines is CleanText for texts of several lines: it keeps the line breaks,
+// at most two in a row.
+func CleanLines(s string) string {
+	var b strings.Builder
+	gap := 0
+	for line := range strings.SplitSeq(strings.ReplaceAll(s, "\r\n", "\n"), "\n") {
+		line = CleanText(line)
+		if line == "" {
+			gap++
+			continue
+		}
+		if b.Len() > 0 {
+			b.WriteString(strings.Repeat("\n", min(gap, 1)+1))
+		}
+		b.WriteString(line)
+		gap = 0
+	}
+	return b.String()
+}
+
+// markup are the tags with which APIs set off the words of the query.
+var markup = regexp.MustCompile(`</?(?:strong|em|b|mark|span)(?: [^<>]*)?>`)
+
+// PlainText is CleanText for texts in which the words of the query are set off
+// with tags.
+func PlainText(s string) string {
+	return CleanText(html.UnescapeString(markup.ReplaceAllString(s, "")))
+}

@@ -12,9 +12,9 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/nanoclaw/nanoclaw/services/search/internal/adapter"
-	"github.com/nanoclaw/nanoclaw/services/search/internal/language"
 )
 
 // Name is the provider's name.
@@ -58,36 +58,131 @@ func New(cfg Config) *Adapter {
 // Name implements adapter.Adapter.
 func (a *Adapter) Name() string { return Name }
 
-// markets by the language that a query's script gives away.
-var markets = map[string]string{
-	"zh": "zh-CN", "ja": "ja-JP", "ko": "ko-KR", "ru": "ru-RU", "ar": "ar-SA",
-	"he": "he-IL", "th": "th-TH", "el": "el-GR",
+// maxPage is how far Bing pages before it repeats itself.
+const maxPage = 20
+
+// capabilities of Bing. Pages beyond the first and spans of time are best
+// effort: without scripts Bing does not always honour them.
+var capabilities = adapter.Capabilities{
+	Family: "bing", Scraped: true,
+	MaxCount: 50, MaxPage: maxPage,
+	AllowedDomains: adapter.MaxHinted, BlockedDomains: adapter.MaxHinted,
+	Windows: []adapter.Window{adapter.Day, adapter.Week, adapter.Month}, Range: true,
+	Languages: markets.Languages(), Regions: markets.Regions(),
+	SafeSearch: []adapter.SafeSearch{adapter.SafeOff, adapter.SafeModerate, adapter.SafeStrict},
+	News:       true,
 }
+
+// Capabilities implements adapter.Adapter.
+func (a *Adapter) Capabilities() adapter.Capabilities { return capabilities }
 
 // Plan implements adapter.Adapter. Market, interface language and
 // Accept-Language always agree: a mismatch yields odd or empty pages
 // (searxng#2641).
 func (a *Adapter) Plan(q adapter.Query) (adapter.Plan, error) {
+	q, dropped := capabilities.Fit(q)
 	market := a.cfg.Market
-	if m, ok := markets[language.Of(q.Text)]; ok {
-		market = m
+	picked, without, ok := markets.Pick(capabilities, q)
+	if ok {
+		market = picked.Code
 	}
-	params := "q=" + url.QueryEscape(adapter.WithDomainHint(q, maxQueryRunes)) +
-		"&mkt=" + url.QueryEscape(market) +
-		"&setlang=" + url.QueryEscape(languageOf(market))
-	if q.Count > pageSize {
-		params += "&count=" + strconv.Itoa(q.Count)
+	for _, o := range without {
+		dropped = adapter.AlsoDropped(dropped, o)
 	}
-	return adapter.Plan{Request: adapter.Request{
+	text, hinted := adapter.WithDomainHint(q, maxQueryRunes)
+	if !hinted {
+		dropped = adapter.AlsoDropped(dropped, adapter.DomainOption(q))
+	}
+	var params, path string
+	if q.News {
+		path = "/news/infinitescrollajax?"
+		if other, none := noNews[market]; none {
+			market = other
+			if q.Language != "" {
+				dropped = adapter.AlsoDropped(dropped, adapter.OptionLanguage)
+			}
+		}
+		interval, known := newsInterval(q.Freshness)
+		if !known {
+			dropped = adapter.AlsoDropped(dropped, adapter.OptionFreshness)
+		}
+		params = newsParams(text, market, q) + interval
+	} else {
+		path = "/search?"
+		params = webParams(text, market, q)
+	}
+	if q.SafeSearch != adapter.SafeDefault {
+		params += "&adlt=" + string(q.SafeSearch)
+	}
+	return adapter.Plan{Dropped: dropped, Request: adapter.Request{
 		Method: http.MethodGet,
-		URL:    strings.TrimSuffix(a.cfg.BaseURL, "/") + "/search?" + params,
+		URL:    strings.TrimSuffix(a.cfg.BaseURL, "/") + path + params,
 		Header: headers(market),
 	}}, nil
 }
 
+func webParams(text, market string, q adapter.Query) string {
+	params := "q=" + url.QueryEscape(text) + "&mkt=" + url.QueryEscape(market) + "&setlang=" + url.QueryEscape(languageOf(market))
+	if q.Count > pageSize {
+		params += "&count=" + strconv.Itoa(q.Count)
+	}
+	if q.PageNumber() > 1 {
+		params += "&first=" + strconv.Itoa(first(q))
+	}
+	if f := filters(q.Freshness); f != "" {
+		params += "&filters=" + url.QueryEscape(f)
+	}
+	return params
+}
+
+// first is the number of the first row of a page.
+func first(q adapter.Query) int { return (q.PageNumber()-1)*max(q.Count, pageSize) + 1 }
+
+// filters writes a span of time the way Bing's own menu does.
+func filters(f adapter.Freshness) string {
+	switch {
+	case f.IsZero():
+		return ""
+	case f.Window == adapter.Day:
+		return `ex1:"ez1"`
+	case f.Window == adapter.Week:
+		return `ex1:"ez2"`
+	case f.Window == adapter.Month:
+		return `ex1:"ez3"`
+	}
+	return `ex1:"ez5_` + days(f.From) + "_" + days(f.To) + `"`
+}
+
+// days counts the days since 1970.
+func days(t time.Time) string { return strconv.FormatInt(t.Unix()/(24*60*60), 10) }
+
+// newsParams are those of the list that the news page loads as one scrolls: it
+// needs no scripts.
+func newsParams(text, market string, q adapter.Query) string {
+	return "q=" + url.QueryEscape(text) + "&InfiniteScroll=1&first=" + strconv.Itoa((q.PageNumber()-1)*pageSize+1) +
+		"&SFX=" + strconv.Itoa(q.PageNumber()-1) + "&form=PTFTNR" +
+		"&mkt=" + url.QueryEscape(market) + "&setlang=" + url.QueryEscape(languageOf(market))
+}
+
+// newsInterval is the parameter for a window of news; it is false for spans
+// that Bing's news do not know.
+func newsInterval(f adapter.Freshness) (string, bool) {
+	n := map[adapter.Window]string{adapter.Day: "7", adapter.Week: "8", adapter.Month: "9"}[f.Window]
+	switch {
+	case f.IsZero():
+		return "", true
+	case n == "":
+		return "", false
+	}
+	return "&qft=" + url.QueryEscape(`interval="`+n+`"`), true
+}
+
 func languageOf(market string) string {
 	lang, _, _ := strings.Cut(market, "-")
-	if lang == "zh" {
+	switch market {
+	case "zh-TW", "zh-HK":
+		return "zh-hant"
+	case "zh-CN":
 		return "zh-hans"
 	}
 	return lang

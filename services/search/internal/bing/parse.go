@@ -38,6 +38,9 @@ func (a *Adapter) Parse(r adapter.Response) (adapter.Page, outcome.Outcome) {
 func readList(doc *goquery.Document, r adapter.Response) (adapter.Page, outcome.Outcome) {
 	results := doc.FindMatcher(list).First()
 	if results.Length() == 0 {
+		if cards := doc.FindMatcher(newsCard); cards.Length() > 0 {
+			return readNews(cards, r)
+		}
 		return adapter.Page{}, outcome.Because(outcome.LayoutUnrecognised, "no list of results")
 	}
 	// "No results" wins over rows: Bing fills such pages with rows of other

@@ -4,13 +4,12 @@
 package duckduckgo
 
 import (
-	"cmp"
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/nanoclaw/nanoclaw/services/search/internal/adapter"
-	"github.com/nanoclaw/nanoclaw/services/search/internal/language"
 )
 
 // The providers' names.
@@ -66,22 +65,73 @@ func (*Lite) Name() string { return NameLite }
 // Plan implements adapter.Adapter.
 func (a *Lite) Plan(q adapter.Query) (adapter.Plan, error) { return plan(a.baseURL, "/lite/", q), nil }
 
+// capabilities of both pages. They have further pages, but ask for a token of
+// the page before, and block addresses that come without one.
+var capabilities = adapter.Capabilities{
+	Family: "bing", Scraped: true, MaxQueryRunes: maxQueryRunes,
+	AllowedDomains: adapter.MaxHinted, BlockedDomains: adapter.MaxHinted,
+	Windows: adapter.Windows(), Range: true,
+	Languages: regions.Languages(), Regions: regions.Regions(),
+	SafeSearch: []adapter.SafeSearch{adapter.SafeOff, adapter.SafeModerate, adapter.SafeStrict},
+}
+
+// Capabilities implements adapter.Adapter.
+func (*HTML) Capabilities() adapter.Capabilities { return capabilities }
+
+// Capabilities implements adapter.Adapter.
+func (*Lite) Capabilities() adapter.Capabilities { return capabilities }
+
 // plan makes the form post of the first page. The engine sends as many rows as
 // it likes.
 func plan(baseURL, path string, q adapter.Query) adapter.Plan {
-	lang := language.Of(q.Text)
-	region := cmp.Or(regions[lang], worldwide)
-	body := "q=" + url.QueryEscape(adapter.WithDomainHint(quoteBangs(q), maxQueryRunes)) + "&b=&kl=" + region
-	p := adapter.Plan{Request: adapter.Request{
+	q, dropped := capabilities.Fit(q)
+	region, lang := worldwide, ""
+	if market, without, ok := regions.Pick(capabilities, q); ok {
+		region, lang = market.Code, market.Language
+		for _, o := range without {
+			dropped = adapter.AlsoDropped(dropped, o)
+		}
+	}
+	quoted := quoteBangs(q)
+	text, short := capabilities.Shorten(quoted.Text)
+	quoted.Text = text
+	hintedText, hinted := adapter.WithDomainHint(quoted, maxQueryRunes)
+	if !hinted {
+		dropped = adapter.AlsoDropped(dropped, adapter.DomainOption(q))
+	}
+	body := "q=" + url.QueryEscape(hintedText) + "&b=&kl=" + region
+	cookie := "kl=" + region
+	if df := span(q.Freshness); df != "" {
+		body += "&df=" + df
+		cookie += "; df=" + df
+	}
+	if kp := safe[q.SafeSearch]; kp != "" {
+		body += "&kp=" + kp
+	}
+	p := adapter.Plan{Dropped: dropped, Request: adapter.Request{
 		Method: http.MethodPost,
 		URL:    baseURL + path,
-		Header: headers(baseURL, region, lang),
+		Header: headers(baseURL, cookie, lang),
 		Body:   []byte(body),
 	}}
-	if q.Count > 0 {
-		p.Dropped = []string{adapter.OptionCount}
+	if short {
+		p.SentText = text
 	}
 	return p
+}
+
+// safe are the values of kp, DuckDuckGo's parameter for safe search.
+var safe = map[adapter.SafeSearch]string{adapter.SafeOff: "-2", adapter.SafeModerate: "-1", adapter.SafeStrict: "1"}
+
+// span writes a span of time: a letter for a window, else its two days.
+func span(f adapter.Freshness) string {
+	switch {
+	case f.IsZero():
+		return ""
+	case f.Window != "":
+		return string(f.Window[:1])
+	}
+	return f.From.Format(time.DateOnly) + ".." + f.To.Format(time.DateOnly)
 }
 
 // quoteBangs keeps words such as "!g" in the query from sending us to another
@@ -100,22 +150,14 @@ func quoteBangs(q adapter.Query) adapter.Query {
 	return q
 }
 
-// regions by the language that a query's script gives away.
-var regions = map[string]string{
-	"zh": "cn-zh", "ja": "jp-jp", "ko": "kr-kr", "ru": "ru-ru", "ar": "xa-ar",
-	"he": "il-en", "th": "th-th", "el": "gr-el",
-}
-
-const worldwide = "wt-wt"
-
 func acceptLanguage(lang string) string {
-	if lang == "" {
+	if lang == "" || lang == "en" {
 		return "en-US,en;q=0.5"
 	}
 	return lang + ",en;q=0.5"
 }
 
-func headers(baseURL, region, lang string) http.Header {
+func headers(baseURL, cookie, lang string) http.Header {
 	h := http.Header{}
 	for _, kv := range [][2]string{
 		{"User-Agent", userAgent},
@@ -123,7 +165,7 @@ func headers(baseURL, region, lang string) http.Header {
 		{"Accept-Language", acceptLanguage(lang)},
 		{"Accept-Encoding", "gzip, deflate, br"},
 		{"Content-Type", "application/x-www-form-urlencoded"},
-		{"Cookie", "kl=" + region},
+		{"Cookie", cookie},
 		{"Referer", baseURL + "/"},
 		{"Sec-Fetch-Dest", "document"},
 		{"Sec-Fetch-Mode", "navigate"},

@@ -45,6 +45,26 @@ func FromStatus(status int, header http.Header, now time.Time) (Outcome, bool) {
 	return o, true
 }
 
+// FromAPIStatus is FromStatus for engines that are asked through an API: there
+// a 403 is a matter of our key, and a redirect or a 404 of the address that the
+// operator set. A 429 may be a quota, which only the headers tell.
+func FromAPIStatus(status int, header http.Header, now time.Time) (Outcome, bool) {
+	o, failed := FromStatus(status, header, now)
+	switch {
+	case !failed:
+		return Outcome{}, false
+	case status >= 300 && status < 400:
+		o.Code, o.Detail = Config, "HTTP "+strconv.Itoa(status)+": the address redirects"
+	case status == http.StatusForbidden:
+		o.Code = AuthFailed
+	case status == http.StatusNotFound, status == http.StatusMethodNotAllowed, status == http.StatusGone:
+		o.Code, o.Detail = Config, o.Detail+": nothing is served at this address"
+	case status == http.StatusUnsupportedMediaType:
+		o.Code = BadRequest
+	}
+	return o, true
+}
+
 // redirected judges a redirect that was not followed because it leaves the
 // engine: engines send suspected robots to a host of their own for captchas.
 func redirected(header http.Header, detail string) Outcome {

@@ -51,6 +51,16 @@ func Read(r adapter.Response, read Reader) (adapter.Page, outcome.Outcome) {
 	return p, o
 }
 
+// Instead judges a page that came where an API's answer should be. It is false
+// when the page is none that is known.
+func Instead(body []byte) (outcome.Outcome, bool) {
+	doc, err := parse(body)
+	if err != nil {
+		return outcome.Outcome{}, false
+	}
+	return of(classify.Remaining(doc))
+}
+
 func of(v classify.Verdict) (outcome.Outcome, bool) {
 	switch v.Kind {
 	case classify.Challenge, classify.Consent:

@@ -68,6 +68,11 @@ func (c *Client) Do(ctx context.Context, req adapter.Request, trust Trust) (adap
 	r.Header = req.Header.Clone()
 
 	client := http.Client{Transport: c.route(trust), CheckRedirect: c.redirect}
+	if req.Keyed {
+		// net/http would repeat a key in a header of its own name wherever the
+		// answer sends it.
+		client.CheckRedirect = stay
+	}
 	resp, err := client.Do(r)
 	if err != nil {
 		return adapter.Response{}, fmt.Errorf("search: send request: %w", bare(err))
@@ -113,6 +118,9 @@ func (c *Client) redirect(req *http.Request, via []*http.Request) error {
 	}
 	return nil
 }
+
+// stay follows no redirect: it is the answer.
+func stay(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
 // bare takes the address off an error of net/http: it holds the query.
 func bare(err error) error {

@@ -1,0 +1,48 @@
+package adapter
+
+import (
+	"net/url"
+	"strings"
+)
+
+// WebAddress gives an address of the web as it stands in an API's answer, or ""
+// when it is none: no absolute http or https address.
+func WebAddress(raw string) string {
+	u, err := url.Parse(strings.TrimSpace(raw))
+	if err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return ""
+	}
+	return u.String()
+}
+
+// Host is the host that a domain hint names, without its path, and whether it
+// has no path.
+func Host(domain string) (host string, whole bool) {
+	host, path, _ := strings.Cut(domain, "/")
+	return host, path == ""
+}
+
+// Hosts are the hosts of domain hints, each once.
+func Hosts(domains []string) []string {
+	var out []string
+	seen := map[string]bool{}
+	for _, d := range domains {
+		if h, _ := Host(d); !seen[h] {
+			seen[h] = true
+			out = append(out, h)
+		}
+	}
+	return out
+}
+
+// WholeHosts are the domain hints that have no path. To block the host of one
+// that has a path would hide pages that nobody wanted hidden.
+func WholeHosts(domains []string) []string {
+	var out []string
+	for _, d := range domains {
+		if h, whole := Host(d); whole {
+			out = append(out, h)
+		}
+	}
+	return out
+}
