@@ -106,7 +106,9 @@ func TestFloodsEndInWordsAndNotInMemory(t *testing.T) {
 		return b.String()
 	}
 	hermes := Profile{TextCalls: Hermes, AnyTool: true}
-	const line, message, calls = "a line of the stream is over the size limit", "the answer is longer than 8388608 bytes", "more than 128 tool calls"
+	const line, calls = "a line of the stream is over the size limit", "more than 128 tool calls"
+	limit := counted(1<<20, DefaultMaxMessage)
+	message := fmt.Sprintf("the answer is longer than %d bytes", limit)
 	tests := []struct {
 		name    string
 		profile Profile
@@ -122,7 +124,7 @@ func TestFloodsEndInWordsAndNotInMemory(t *testing.T) {
 		{name: "a page of 1 GB", body: io.MultiReader(strings.NewReader("<"), &endless{unit: strings.Repeat("x", 4096), total: giga}), says: "the answer is over the size limit"},
 
 		{name: "a text of 1 GB", body: &endless{unit: frame(`{"content":"` + strings.Repeat("x", 32<<10) + `"}`), total: giga}, says: message},
-		{name: "a text one character over 8 MiB", body: io.MultiReader(times(256, frame(`{"content":"`+strings.Repeat("x", 32<<10)+`"}`)), strings.NewReader(frame(`{"content":"x"}`))), says: message},
+		{name: "a text one character too long", body: io.MultiReader(times(limit>>15, frame(`{"content":"`+strings.Repeat("x", 32<<10)+`"}`)), strings.NewReader(frame(`{"content":"x"}`))), says: message},
 		{name: "reasoning of 1 GB", body: &endless{unit: frame(`{"reasoning":"` + strings.Repeat("x", 32<<10) + `"}`), total: giga}, says: message},
 		{name: "reasoning and text of 1 GB", body: &endless{unit: frame(`{"reasoning":"` + strings.Repeat("x", 99) + `","content":"` + strings.Repeat("x", 9999) + `"}`), total: giga}, says: message},
 		{name: "arguments of 1 GB", body: &endless{unit: args, total: giga}, says: message},
@@ -154,7 +156,7 @@ func TestFloodsEndInWordsAndNotInMemory(t *testing.T) {
 			if tt.status == 0 {
 				tt.status = 200
 			}
-			c := newTestClient(t, Config{HTTPTransport: answering(tt.status, body), Profile: tt.profile})
+			c := newTestClient(t, Config{HTTPTransport: answering(tt.status, body), Profile: tt.profile, MaxMessage: limit})
 			allocated, began := allocatedBytes(), time.Now()
 			resp, err := c.Stream(t.Context(), hello, func(Delta) error { return nil })
 			took, allocated := time.Since(began), allocatedBytes()-allocated
@@ -163,7 +165,7 @@ func TestFloodsEndInWordsAndNotInMemory(t *testing.T) {
 			if e.Kind != tt.kind || e.Retryable() != (tt.kind == KindServer) || !strings.Contains(e.Message, tt.says) || len(e.Message) > 2000 || len([]rune(e.Detail)) > maxDetail {
 				t.Errorf("kind %s, retryable %v, detail of %d bytes: %.500s", e.Kind, e.Retryable(), len(e.Detail), e.Message)
 			}
-			if n := len(resp.Text) + len(resp.Reasoning); n > DefaultMaxMessage || len(resp.Calls) > DefaultMaxCalls {
+			if n := len(resp.Text) + len(resp.Reasoning); n > limit || len(resp.Calls) > DefaultMaxCalls {
 				t.Errorf("%d bytes and %d calls were kept", n, len(resp.Calls))
 			}
 			t.Logf("%d MiB were alive at most, %d MiB were allocated, %s", int64(body.most-before)>>20, allocated>>20, took.Round(time.Millisecond))
@@ -181,7 +183,7 @@ func allocatedBytes() int64 {
 }
 
 func TestAMillionSmallPiecesCostLittleEach(t *testing.T) {
-	n := counted(20_000, 1_000_000)
+	n := counted(5_000, 1_000_000)
 	frame := func(delta string) string {
 		return `data: {"id":"r","choices":[{"index":0,"delta":` + delta + `}]}` + "\n\n"
 	}
