@@ -46,16 +46,18 @@ func TestWithoutAModelOneIsToldHowToConfigureOne(t *testing.T) {
 
 func TestAModelThatFailsIsNamedWithWhatToDo(t *testing.T) {
 	w := newWorld(t, story, func(b *bed) {
-		b.cfg.Models = append(b.cfg.Models, ModelConfig{ID: "down", APIURL: "http://" + addrtest.Reserve(t)})
+		// An account that is refused is left alone for a while; another key is another one.
+		b.cfg.Models = append(b.cfg.Models, ModelConfig{ID: "keyed", APIURL: b.cfg.Models[0].APIURL, APIKey: "another-key"},
+			ModelConfig{ID: "down", APIURL: "http://" + addrtest.Reserve(t)})
 	})
 	cases := []struct {
 		content, model string
 		code           codes.Code
 		reason         string
 	}{
-		{"unauthorized", "m", codes.Unavailable, "MODEL_AUTH_FAILED"},
-		{"slow down", "m", codes.ResourceExhausted, "MODEL_RATE_LIMITED"},
+		{"unauthorized", "keyed", codes.Unavailable, "MODEL_AUTH_FAILED"},
 		{"garbage", "m", codes.Unavailable, ""},
+		{"slow down", "m", codes.ResourceExhausted, "MODEL_RATE_LIMITED"},
 		{"hello", "down", codes.Unavailable, "MODEL_UNREACHABLE"},
 	}
 	for _, c := range cases {

@@ -143,7 +143,7 @@ func TestTheDefaultModelIsOneOfTheModels(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			m, err := newModels(Config{Models: c.models, DefaultModel: c.def})
+			m, err := newModels(Config{Models: c.models, DefaultModel: c.def}, time.Now)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -161,7 +161,7 @@ func TestTheDefaultModelIsOneOfTheModels(t *testing.T) {
 			}
 		})
 	}
-	m, err := newModels(Config{Models: two})
+	m, err := newModels(Config{Models: two}, time.Now)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -49,7 +50,7 @@ func TestInspectStreamReadsAsARunDoes(t *testing.T) {
 					req.Tools = append(req.Tools, provider.ToolSpec{Name: call.Name})
 				}
 			}
-			ms, err := newModels(Config{Models: []ModelConfig{mc}})
+			ms, err := newModels(Config{Models: []ModelConfig{mc}}, time.Now)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -29,7 +29,11 @@ type models struct {
 // newModels makes the models of cfg; what is known of their accounts goes by the
 // clock now.
 func newModels(cfg Config, now func() time.Time) (*models, error) {
-	m := &models{byID: map[string]engine.Model{}}
+	list, err := ListModels(cfg)
+	if err != nil {
+		return nil, err
+	}
+	m := &models{byID: map[string]engine.Model{}, wire: list.Models, def: list.DefaultModel}
 	accounts := account.NewSet(now)
 	for _, mc := range cfg.Models {
 		client, err := newClient(mc)
@@ -44,17 +48,6 @@ func newModels(cfg Config, now func() time.Time) (*models, error) {
 			Endpoint: client.Endpoint(), Account: accounts.Of(accountOf(mc)), Fallback: mc.Fallback,
 		}
 		m.ids = append(m.ids, mc.ID)
-		m.wire = append(m.wire, &pb.Model{Id: mc.ID, Name: cmp.Or(mc.Name, mc.ID), ContextWindow: int32(window)})
-	}
-	if len(m.ids) == 0 {
-		return m, nil
-	}
-	m.def = m.ids[0]
-	if _, ok := m.byID[cfg.DefaultModel]; ok {
-		m.def = cfg.DefaultModel
-	}
-	for _, w := range m.wire {
-		w.IsDefault = w.Id == m.def
 	}
 	return m, nil
 }

@@ -44,7 +44,7 @@ func TestAStartThatCannotBe(t *testing.T) {
 		{"a token that cannot be read", occupied, nil, "token for this machine"},
 		{"a model that cannot be", t.TempDir(), func(c *Config, _ *Deps) {
 			c.Models = []ModelConfig{{ID: "a", APIURL: "http://127.0.0.1:1"}, {ID: "b", APIURL: "http://user:hush@127.0.0.1:1"}}
-		}, "model b"},
+		}, "models[1]"},
 		{"a foreign provider with a name of ours", t.TempDir(), func(c *Config, d *Deps) {
 			c.Providers, d.Providers = []ProviderConfig{{Name: "tests", Address: "127.0.0.1:1"}}, []Provider{{Name: "tests"}}
 		}, "providers[0].name"},

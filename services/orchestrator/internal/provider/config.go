@@ -129,6 +129,9 @@ func (c Config) header(h http.Header) {
 	}
 }
 
+// Tools is how tools are offered where ToolMode may be empty.
+func (c Config) Tools() ToolMode { return cmp.Or(c.ToolMode, c.Profile.ToolMode, ToolsNative) }
+
 // withDefaults fills what was left zero.
 func (c Config) withDefaults() Config {
 	if c.FirstByteTimeout <= 0 {
@@ -146,7 +149,7 @@ func (c Config) withDefaults() Config {
 	if c.MaxCalls <= 0 {
 		c.MaxCalls = DefaultMaxCalls
 	}
-	c.ToolMode = cmp.Or(c.ToolMode, c.Profile.ToolMode, ToolsNative)
+	c.ToolMode = c.Tools()
 	if c.ToolMode == ToolsPrompted {
 		c.Profile.TextCalls = Hermes // as the tools' description asks for it
 	}

@@ -161,3 +161,7 @@ func waitWords(d time.Duration) string { return max(d.Round(time.Second), time.S
 func (c Config) keyHeader() string {
 	return cmp.Or(c.Profile.KeyHeader, "Authorization, as a bearer token")
 }
+
+// HasKey reports whether requests carry a credential, be it the key or a header
+// of the configuration.
+func (c Config) HasKey() bool { return keyFactsOf(c, false).set }

@@ -147,6 +147,8 @@ func TestHowTheKeyGotThereIsSaidWithoutTheKey(t *testing.T) {
 			refusedKey + "It was sent in the header " + bearer + "; white space or quotes that stood around it were removed"},
 		{"in a header of the operator", Config{Headers: map[string]string{"x-api-key": secretKey}},
 			refusedKey + "It was sent in the header X-Api-Key, as models[].headers has it"},
+		{"in the header of the endpoint", Config{APIKey: secretKey, Profile: Profile{KeyHeader: "Api-Key"}},
+			refusedKey + "It was sent in the header Api-Key"},
 		{"a header that is no key", Config{Headers: map[string]string{"X-Title": "NanoClaw"}},
 			"No API key is set for this model: set api_key, as in api_key: ${MY_KEY}, and see that the variable was exported before the start"},
 		{"an empty variable", Config{KeyOrigin: config.SecretOrigin{Place: "config.yml:4", Variables: []string{"GLM_API_KEY"}, Empty: true}},
@@ -161,6 +163,9 @@ func TestHowTheKeyGotThereIsSaidWithoutTheKey(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer c.Close()
+			if sent := strings.Contains(tc.want, "was sent in"); tc.cfg.HasKey() != sent {
+				t.Errorf("has a key: %v", tc.cfg.HasKey())
+			}
 			e := c.explain.answered(401, http.Header{}, readFailure([]byte(`{"error":{"message":"no: `+secretKey+`"}}`)))
 			if e.Hint != tc.want {
 				t.Errorf("hint %q\nwant %q", e.Hint, tc.want)

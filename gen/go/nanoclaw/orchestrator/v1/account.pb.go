@@ -126,7 +126,22 @@ type Model struct {
 	// Tokens that fit into one request.
 	ContextWindow int32 `protobuf:"varint,3,opt,name=context_window,json=contextWindow,proto3" json:"context_window,omitempty"`
 	// Requests without a model use this one.
-	IsDefault     bool `protobuf:"varint,4,opt,name=is_default,json=isDefault,proto3" json:"is_default,omitempty"`
+	IsDefault bool `protobuf:"varint,4,opt,name=is_default,json=isDefault,proto3" json:"is_default,omitempty"`
+	// How the provider calls it.
+	Model string `protobuf:"bytes,5,opt,name=model,proto3" json:"model,omitempty"`
+	// Host of its endpoint, with the port where the address names one.
+	Endpoint string `protobuf:"bytes,6,opt,name=endpoint,proto3" json:"endpoint,omitempty"`
+	// Name of the profile by which it is asked and its answers are read.
+	Profile string `protobuf:"bytes,7,opt,name=profile,proto3" json:"profile,omitempty"`
+	// How the profile was chosen: config, by its name; endpoint, by the address;
+	// default, where nothing is known of the address.
+	ProfileFrom string `protobuf:"bytes,8,opt,name=profile_from,json=profileFrom,proto3" json:"profile_from,omitempty"`
+	// How tools are offered: native, or prompted in the text.
+	ToolMode string `protobuf:"bytes,9,opt,name=tool_mode,json=toolMode,proto3" json:"tool_mode,omitempty"`
+	// Ids of the models that are asked in its place when it fails, in this order.
+	Fallback []string `protobuf:"bytes,10,rep,name=fallback,proto3" json:"fallback,omitempty"`
+	// Whether a key is sent; the key itself is never told.
+	HasKey        bool `protobuf:"varint,11,opt,name=has_key,json=hasKey,proto3" json:"has_key,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -185,6 +200,55 @@ func (x *Model) GetContextWindow() int32 {
 func (x *Model) GetIsDefault() bool {
 	if x != nil {
 		return x.IsDefault
+	}
+	return false
+}
+
+func (x *Model) GetModel() string {
+	if x != nil {
+		return x.Model
+	}
+	return ""
+}
+
+func (x *Model) GetEndpoint() string {
+	if x != nil {
+		return x.Endpoint
+	}
+	return ""
+}
+
+func (x *Model) GetProfile() string {
+	if x != nil {
+		return x.Profile
+	}
+	return ""
+}
+
+func (x *Model) GetProfileFrom() string {
+	if x != nil {
+		return x.ProfileFrom
+	}
+	return ""
+}
+
+func (x *Model) GetToolMode() string {
+	if x != nil {
+		return x.ToolMode
+	}
+	return ""
+}
+
+func (x *Model) GetFallback() []string {
+	if x != nil {
+		return x.Fallback
+	}
+	return nil
+}
+
+func (x *Model) GetHasKey() bool {
+	if x != nil {
+		return x.HasKey
 	}
 	return false
 }
@@ -619,13 +683,21 @@ const file_nanoclaw_orchestrator_v1_account_proto_rawDesc = "" +
 	"\x11ListModelsRequest\"r\n" +
 	"\x12ListModelsResponse\x127\n" +
 	"\x06models\x18\x01 \x03(\v2\x1f.nanoclaw.orchestrator.v1.ModelR\x06models\x12#\n" +
-	"\rdefault_model\x18\x02 \x01(\tR\fdefaultModel\"q\n" +
+	"\rdefault_model\x18\x02 \x01(\tR\fdefaultModel\"\xb2\x02\n" +
 	"\x05Model\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12%\n" +
 	"\x0econtext_window\x18\x03 \x01(\x05R\rcontextWindow\x12\x1d\n" +
 	"\n" +
-	"is_default\x18\x04 \x01(\bR\tisDefault\"?\n" +
+	"is_default\x18\x04 \x01(\bR\tisDefault\x12\x14\n" +
+	"\x05model\x18\x05 \x01(\tR\x05model\x12\x1a\n" +
+	"\bendpoint\x18\x06 \x01(\tR\bendpoint\x12\x18\n" +
+	"\aprofile\x18\a \x01(\tR\aprofile\x12!\n" +
+	"\fprofile_from\x18\b \x01(\tR\vprofileFrom\x12\x1b\n" +
+	"\ttool_mode\x18\t \x01(\tR\btoolMode\x12\x1a\n" +
+	"\bfallback\x18\n" +
+	" \x03(\tR\bfallback\x12\x17\n" +
+	"\ahas_key\x18\v \x01(\bR\x06hasKey\"?\n" +
 	"\x0fGetUsageRequest\x12#\n" +
 	"\x04days\x18\x01 \x01(\x05B\n" +
 	"\xbaH\a\x1a\x05\x18\xee\x02(\x01H\x00R\x04days\x88\x01\x01B\a\n" +

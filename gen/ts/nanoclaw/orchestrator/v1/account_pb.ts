@@ -13,7 +13,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file nanoclaw/orchestrator/v1/account.proto.
  */
 export const file_nanoclaw_orchestrator_v1_account: GenFile = /*@__PURE__*/
-  fileDesc("CiZuYW5vY2xhdy9vcmNoZXN0cmF0b3IvdjEvYWNjb3VudC5wcm90bxIYbmFub2NsYXcub3JjaGVzdHJhdG9yLnYxIhMKEUxpc3RNb2RlbHNSZXF1ZXN0IlwKEkxpc3RNb2RlbHNSZXNwb25zZRIvCgZtb2RlbHMYASADKAsyHy5uYW5vY2xhdy5vcmNoZXN0cmF0b3IudjEuTW9kZWwSFQoNZGVmYXVsdF9tb2RlbBgCIAEoCSJNCgVNb2RlbBIKCgJpZBgBIAEoCRIMCgRuYW1lGAIgASgJEhYKDmNvbnRleHRfd2luZG93GAMgASgFEhIKCmlzX2RlZmF1bHQYBCABKAgiOQoPR2V0VXNhZ2VSZXF1ZXN0Eh0KBGRheXMYASABKAVCCrpIBxoFGO4CKAFIAIgBAUIHCgVfZGF5cyJ3ChBHZXRVc2FnZVJlc3BvbnNlEjAKBHJvd3MYASADKAsyIi5uYW5vY2xhdy5vcmNoZXN0cmF0b3IudjEuVXNhZ2VSb3cSMQoFdG90YWwYAiABKAsyIi5uYW5vY2xhdy5vcmNoZXN0cmF0b3IudjEuVXNhZ2VSb3cipgEKCFVzYWdlUm93EgwKBGRhdGUYASABKAkSDQoFbW9kZWwYAiABKAkSFAoMaW5wdXRfdG9rZW5zGAMgASgBEhUKDW91dHB1dF90b2tlbnMYBCABKAESFQoNY2FjaGVkX3Rva2VucxgFIAEoARITCgttb2RlbF9jYWxscxgGIAEoBRISCgp0b29sX2NhbGxzGAcgASgFEhAKCGNvc3RfdXNkGAggASgBIi4KEUNoZWNrTW9kZWxSZXF1ZXN0EhkKBW1vZGVsGAEgASgJQgq6SAdyBRABGIABIlkKEkNoZWNrTW9kZWxSZXNwb25zZRIKCgJvaxgBIAEoCBIPCgdtZXNzYWdlGAIgASgJEhEKCXJldHJ5YWJsZRgDIAEoCBITCgtkdXJhdGlvbl9tcxgEIAEoBSIWChRHZXRTZXJ2ZXJJbmZvUmVxdWVzdCI7ChVHZXRTZXJ2ZXJJbmZvUmVzcG9uc2USDwoHdmVyc2lvbhgBIAEoCRIRCgl0cmFjZV91cmwYAiABKAkyvAQKDkFjY291bnRTZXJ2aWNlEoIBCgpMaXN0TW9kZWxzEisubmFub2NsYXcub3JjaGVzdHJhdG9yLnYxLkxpc3RNb2RlbHNSZXF1ZXN0GiwubmFub2NsYXcub3JjaGVzdHJhdG9yLnYxLkxpc3RNb2RlbHNSZXNwb25zZSIZwtoYAggBgtPkkwINEgsvYXBpL21vZGVscxKRAQoKQ2hlY2tNb2RlbBIrLm5hbm9jbGF3Lm9yY2hlc3RyYXRvci52MS5DaGVja01vZGVsUmVxdWVzdBosLm5hbm9jbGF3Lm9yY2hlc3RyYXRvci52MS5DaGVja01vZGVsUmVzcG9uc2UiKMLaGAgIARIEY2hhdILT5JMCFjoBKiIRL2FwaS9tb2RlbHMvY2hlY2sSiwEKDUdldFNlcnZlckluZm8SLi5uYW5vY2xhdy5vcmNoZXN0cmF0b3IudjEuR2V0U2VydmVySW5mb1JlcXVlc3QaLy5uYW5vY2xhdy5vcmNoZXN0cmF0b3IudjEuR2V0U2VydmVySW5mb1Jlc3BvbnNlIhnC2hgCCAGC0+STAg0SCy9hcGkvc2VydmVyEoIBCghHZXRVc2FnZRIpLm5hbm9jbGF3Lm9yY2hlc3RyYXRvci52MS5HZXRVc2FnZVJlcXVlc3QaKi5uYW5vY2xhdy5vcmNoZXN0cmF0b3IudjEuR2V0VXNhZ2VSZXNwb25zZSIfwtoYCQgBEgV1c2FnZYLT5JMCDBIKL2FwaS91c2FnZUJNWktnaXRodWIuY29tL25hbm9jbGF3L25hbm9jbGF3L2dlbi9nby9uYW5vY2xhdy9vcmNoZXN0cmF0b3IvdjE7b3JjaGVzdHJhdG9ydjFiBnByb3RvMw", [file_buf_validate_validate, file_google_api_annotations, file_nanoclaw_options_v1_options]);
+  fileDesc("CiZuYW5vY2xhdy9vcmNoZXN0cmF0b3IvdjEvYWNjb3VudC5wcm90bxIYbmFub2NsYXcub3JjaGVzdHJhdG9yLnYxIhMKEUxpc3RNb2RlbHNSZXF1ZXN0IlwKEkxpc3RNb2RlbHNSZXNwb25zZRIvCgZtb2RlbHMYASADKAsyHy5uYW5vY2xhdy5vcmNoZXN0cmF0b3IudjEuTW9kZWwSFQoNZGVmYXVsdF9tb2RlbBgCIAEoCSLLAQoFTW9kZWwSCgoCaWQYASABKAkSDAoEbmFtZRgCIAEoCRIWCg5jb250ZXh0X3dpbmRvdxgDIAEoBRISCgppc19kZWZhdWx0GAQgASgIEg0KBW1vZGVsGAUgASgJEhAKCGVuZHBvaW50GAYgASgJEg8KB3Byb2ZpbGUYByABKAkSFAoMcHJvZmlsZV9mcm9tGAggASgJEhEKCXRvb2xfbW9kZRgJIAEoCRIQCghmYWxsYmFjaxgKIAMoCRIPCgdoYXNfa2V5GAsgASgIIjkKD0dldFVzYWdlUmVxdWVzdBIdCgRkYXlzGAEgASgFQgq6SAcaBRjuAigBSACIAQFCBwoFX2RheXMidwoQR2V0VXNhZ2VSZXNwb25zZRIwCgRyb3dzGAEgAygLMiIubmFub2NsYXcub3JjaGVzdHJhdG9yLnYxLlVzYWdlUm93EjEKBXRvdGFsGAIgASgLMiIubmFub2NsYXcub3JjaGVzdHJhdG9yLnYxLlVzYWdlUm93IqYBCghVc2FnZVJvdxIMCgRkYXRlGAEgASgJEg0KBW1vZGVsGAIgASgJEhQKDGlucHV0X3Rva2VucxgDIAEoARIVCg1vdXRwdXRfdG9rZW5zGAQgASgBEhUKDWNhY2hlZF90b2tlbnMYBSABKAESEwoLbW9kZWxfY2FsbHMYBiABKAUSEgoKdG9vbF9jYWxscxgHIAEoBRIQCghjb3N0X3VzZBgIIAEoASIuChFDaGVja01vZGVsUmVxdWVzdBIZCgVtb2RlbBgBIAEoCUIKukgHcgUQARiAASJZChJDaGVja01vZGVsUmVzcG9uc2USCgoCb2sYASABKAgSDwoHbWVzc2FnZRgCIAEoCRIRCglyZXRyeWFibGUYAyABKAgSEwoLZHVyYXRpb25fbXMYBCABKAUiFgoUR2V0U2VydmVySW5mb1JlcXVlc3QiOwoVR2V0U2VydmVySW5mb1Jlc3BvbnNlEg8KB3ZlcnNpb24YASABKAkSEQoJdHJhY2VfdXJsGAIgASgJMrwECg5BY2NvdW50U2VydmljZRKCAQoKTGlzdE1vZGVscxIrLm5hbm9jbGF3Lm9yY2hlc3RyYXRvci52MS5MaXN0TW9kZWxzUmVxdWVzdBosLm5hbm9jbGF3Lm9yY2hlc3RyYXRvci52MS5MaXN0TW9kZWxzUmVzcG9uc2UiGcLaGAIIAYLT5JMCDRILL2FwaS9tb2RlbHMSkQEKCkNoZWNrTW9kZWwSKy5uYW5vY2xhdy5vcmNoZXN0cmF0b3IudjEuQ2hlY2tNb2RlbFJlcXVlc3QaLC5uYW5vY2xhdy5vcmNoZXN0cmF0b3IudjEuQ2hlY2tNb2RlbFJlc3BvbnNlIijC2hgICAESBGNoYXSC0+STAhY6ASoiES9hcGkvbW9kZWxzL2NoZWNrEosBCg1HZXRTZXJ2ZXJJbmZvEi4ubmFub2NsYXcub3JjaGVzdHJhdG9yLnYxLkdldFNlcnZlckluZm9SZXF1ZXN0Gi8ubmFub2NsYXcub3JjaGVzdHJhdG9yLnYxLkdldFNlcnZlckluZm9SZXNwb25zZSIZwtoYAggBgtPkkwINEgsvYXBpL3NlcnZlchKCAQoIR2V0VXNhZ2USKS5uYW5vY2xhdy5vcmNoZXN0cmF0b3IudjEuR2V0VXNhZ2VSZXF1ZXN0GioubmFub2NsYXcub3JjaGVzdHJhdG9yLnYxLkdldFVzYWdlUmVzcG9uc2UiH8LaGAkIARIFdXNhZ2WC0+STAgwSCi9hcGkvdXNhZ2VCTVpLZ2l0aHViLmNvbS9uYW5vY2xhdy9uYW5vY2xhdy9nZW4vZ28vbmFub2NsYXcvb3JjaGVzdHJhdG9yL3YxO29yY2hlc3RyYXRvcnYxYgZwcm90bzM", [file_buf_validate_validate, file_google_api_annotations, file_nanoclaw_options_v1_options]);
 
 /**
  * ListModelsRequest asks for the configured models.
@@ -120,6 +120,56 @@ export type Model = Message<"nanoclaw.orchestrator.v1.Model"> & {
    * @generated from field: bool is_default = 4;
    */
   isDefault: boolean;
+
+  /**
+   * How the provider calls it.
+   *
+   * @generated from field: string model = 5;
+   */
+  model: string;
+
+  /**
+   * Host of its endpoint, with the port where the address names one.
+   *
+   * @generated from field: string endpoint = 6;
+   */
+  endpoint: string;
+
+  /**
+   * Name of the profile by which it is asked and its answers are read.
+   *
+   * @generated from field: string profile = 7;
+   */
+  profile: string;
+
+  /**
+   * How the profile was chosen: config, by its name; endpoint, by the address;
+   * default, where nothing is known of the address.
+   *
+   * @generated from field: string profile_from = 8;
+   */
+  profileFrom: string;
+
+  /**
+   * How tools are offered: native, or prompted in the text.
+   *
+   * @generated from field: string tool_mode = 9;
+   */
+  toolMode: string;
+
+  /**
+   * Ids of the models that are asked in its place when it fails, in this order.
+   *
+   * @generated from field: repeated string fallback = 10;
+   */
+  fallback: string[];
+
+  /**
+   * Whether a key is sent; the key itself is never told.
+   *
+   * @generated from field: bool has_key = 11;
+   */
+  hasKey: boolean;
 };
 
 /**
@@ -155,6 +205,56 @@ export type ModelJson = {
    * @generated from field: bool is_default = 4;
    */
   isDefault?: boolean;
+
+  /**
+   * How the provider calls it.
+   *
+   * @generated from field: string model = 5;
+   */
+  model?: string;
+
+  /**
+   * Host of its endpoint, with the port where the address names one.
+   *
+   * @generated from field: string endpoint = 6;
+   */
+  endpoint?: string;
+
+  /**
+   * Name of the profile by which it is asked and its answers are read.
+   *
+   * @generated from field: string profile = 7;
+   */
+  profile?: string;
+
+  /**
+   * How the profile was chosen: config, by its name; endpoint, by the address;
+   * default, where nothing is known of the address.
+   *
+   * @generated from field: string profile_from = 8;
+   */
+  profileFrom?: string;
+
+  /**
+   * How tools are offered: native, or prompted in the text.
+   *
+   * @generated from field: string tool_mode = 9;
+   */
+  toolMode?: string;
+
+  /**
+   * Ids of the models that are asked in its place when it fails, in this order.
+   *
+   * @generated from field: repeated string fallback = 10;
+   */
+  fallback?: string[];
+
+  /**
+   * Whether a key is sent; the key itself is never told.
+   *
+   * @generated from field: bool has_key = 11;
+   */
+  hasKey?: boolean;
 };
 
 /**
