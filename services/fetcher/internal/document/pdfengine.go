@@ -1,0 +1,135 @@
+package document
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+
+	"github.com/klippa-app/go-pdfium"
+	pdfiumerrors "github.com/klippa-app/go-pdfium/errors"
+	"github.com/klippa-app/go-pdfium/requests"
+	"github.com/klippa-app/go-pdfium/webassembly"
+	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/api"
+	"github.com/tetratelabs/wazero/experimental"
+)
+
+// pdfEngine runs PDFium in a WebAssembly machine: a PDF that breaks it breaks a
+// machine without files and network, whose memory is bounded and that ends with
+// its context. Every document has a machine of its own; the compiled program is
+// shared, and made at the first PDF.
+type pdfEngine struct {
+	cacheDir string
+	turns    chan struct{} // one token a machine
+
+	mu    sync.Mutex
+	cache wazero.CompilationCache
+}
+
+// machine is PDFium for one document.
+type machine struct {
+	pdfium.Pdfium
+	pool pdfium.Pool
+	end  context.CancelFunc
+	free func()
+}
+
+// start makes a machine that lives as long as ctx; close it after use.
+func (e *pdfEngine) start(ctx context.Context) (*machine, error) {
+	select {
+	case e.turns <- struct{}{}:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	m := &machine{free: func() { <-e.turns }}
+	// Not ctx itself: the machine is closed with calls of its own.
+	life, end := context.WithCancel(ctx)
+	m.end = end
+	if err := m.boot(life, e.compiled()); err != nil {
+		m.close()
+		return nil, fmt.Errorf("start the PDF reader: %w", err)
+	}
+	return m, nil
+}
+
+func (m *machine) boot(ctx context.Context, compiled wazero.CompilationCache) (err error) {
+	m.pool, err = webassembly.Init(webassembly.Config{
+		Context: ctx, MaxIdle: 1, MaxTotal: 1,
+		RuntimeConfig: wazero.NewRuntimeConfig().
+			WithCoreFeatures(api.CoreFeaturesV2 | experimental.CoreFeaturesExceptionHandling).
+			WithCloseOnContextDone(true).WithMemoryLimitPages(pdfMemoryPages).WithCompilationCache(compiled),
+		FSConfig: wazero.NewFSConfig(), // no files
+		Stdout:   io.Discard, Stderr: io.Discard,
+	})
+	if err != nil {
+		return err
+	}
+	m.Pdfium, err = m.pool.GetInstanceWithContext(ctx)
+	return err
+}
+
+func (m *machine) close() {
+	if m.pool != nil {
+		_ = m.pool.Close() // a machine that was stopped cannot say goodbye
+	}
+	m.end()
+	m.free()
+}
+
+// compiled keeps the program in the cache folder, so that the next process does
+// not compile it again, which takes seconds; without a folder in memory alone.
+func (e *pdfEngine) compiled() wazero.CompilationCache {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.cache == nil && e.cacheDir != "" && os.MkdirAll(e.cacheDir, 0o700) == nil {
+		if c, err := wazero.NewCompilationCacheWithDir(e.cacheDir); err == nil {
+			e.cache = c
+		}
+	}
+	if e.cache == nil {
+		e.cache = wazero.NewCompilationCache()
+	}
+	return e.cache
+}
+
+func (e *pdfEngine) close() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.cache == nil {
+		return nil
+	}
+	err := e.cache.Close(context.Background())
+	e.cache = nil
+	return err
+}
+
+// pageText reads one page, from 0 on.
+func (m *machine) pageText(doc *requests.FPDF_LoadPage) (string, error) {
+	page, err := m.FPDF_LoadPage(doc)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _, _ = m.FPDF_ClosePage(&requests.FPDF_ClosePage{Page: page.Page}) }()
+	text, err := m.FPDFText_LoadPage(&requests.FPDFText_LoadPage{Page: requests.Page{ByReference: &page.Page}})
+	if err != nil {
+		return "", err
+	}
+	defer func() { _, _ = m.FPDFText_ClosePage(&requests.FPDFText_ClosePage{TextPage: text.TextPage}) }()
+	n, err := m.FPDFText_CountChars(&requests.FPDFText_CountChars{TextPage: text.TextPage})
+	if err != nil || n.Count <= 0 {
+		return "", err
+	}
+	got, err := m.FPDFText_GetText(&requests.FPDFText_GetText{TextPage: text.TextPage, Count: n.Count})
+	if err != nil {
+		return "", err
+	}
+	return got.Text, nil
+}
+
+// isEncrypted says that PDFium wants a password, or does not know the cipher.
+func isEncrypted(err error) bool {
+	return errors.Is(err, pdfiumerrors.ErrPassword) || errors.Is(err, pdfiumerrors.ErrSecurity)
+}
