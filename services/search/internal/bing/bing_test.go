@@ -23,7 +23,11 @@ func TestHandMadePagesAreReadAsWritten(t *testing.T) {
 
 // known are the parameters that Bing takes from us; a misspelt one would be
 // ignored without a word (web-researcher-mcp#261).
-var known = []string{"q", "mkt", "setlang", "count"}
+var known = []string{"q", "mkt", "setlang", "count", "first", "filters", "adlt", "InfiniteScroll", "SFX", "form", "qft"}
+
+func TestEveryOptionIsExpressedOrNamed(t *testing.T) {
+	adaptertest.Options(t, "", New(Config{}), known)
+}
 
 func TestRequestsAreByteForByteAsRecorded(t *testing.T) {
 	cases := []struct {

@@ -71,8 +71,11 @@ func (a *LLM) Plan(q adapter.Query) (adapter.Plan, error) {
 		p.addInt("maximum_number_of_tokens", maxTokens/4)
 	}
 	dropped = p.domains(q, dropped)
-	header, whole := location(q.Location)
-	if !whole {
+	// LLM Context has no header for the time zone.
+	l := q.Location
+	l.Timezone = ""
+	header, whole := location(l)
+	if !whole || l.IsZero() && !q.Location.IsZero() {
 		dropped = adapter.AlsoDropped(dropped, adapter.OptionLocation)
 	}
 	plan := adapter.Plan{Request: a.cfg.request("/res/v1/llm/context", p, header), Dropped: dropped}

@@ -27,7 +27,12 @@ func TestHandMadePagesAreReadAsWritten(t *testing.T) {
 }
 
 // known are the fields that DuckDuckGo takes from us.
-var known = []string{"q", "b", "kl"}
+var known = []string{"q", "b", "kl", "df", "kp"}
+
+func TestEveryOptionIsExpressedOrNamed(t *testing.T) {
+	adaptertest.Options(t, "html_", NewHTML(""), known)
+	adaptertest.Options(t, "lite_", NewLite(""), known)
+}
 
 func TestRequestsAreByteForByteAsRecorded(t *testing.T) {
 	cases := []struct {

@@ -13,11 +13,15 @@ import (
 // different days in different countries (05/06/2025) are left unread.
 var layouts = []string{
 	"Jan 2, 2006", "January 2, 2006", "2 Jan 2006", "2 January 2006",
-	"2006年1月2日", "2.1.2006", "2006-1-2", "2006/1/2", time.RFC3339,
+	"Monday, January 2, 2006", "2006年1月2日", "2.1.2006", "2006-1-2", "2006/1/2",
+	time.RFC3339, time.RFC1123, time.RFC1123Z, time.DateTime,
 }
 
 // age is a distance from now: "3 days ago", "1 天前", "2 小时之前".
 var age = regexp.MustCompile(`^(\d{1,3}) ?(minutes?|mins?|hours?|days?|weeks?|months?|years?|分钟|小时|天|周|个月|年) ?(?:ago|之?前)$`)
+
+// daysAgo are words for days near today.
+var daysAgo = map[string]int{"今天": 0, "昨天": 1, "前天": 2}
 
 var units = map[string]time.Duration{
 	"minute": time.Minute, "min": time.Minute, "分钟": time.Minute,
@@ -43,6 +47,9 @@ func Parse(printed string, now time.Time) string {
 	// DuckDuckGo prints 2026-04-14T00:00:00.0000000, without a zone.
 	if t, err := time.Parse("2006-01-02T15:04:05", printed); err == nil {
 		return format(t)
+	}
+	if n, ok := daysAgo[printed]; ok && !now.IsZero() {
+		return format(now.UTC().AddDate(0, 0, -n).Truncate(day))
 	}
 	m := age.FindStringSubmatch(strings.ToLower(printed))
 	if m == nil || now.IsZero() {

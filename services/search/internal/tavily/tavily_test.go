@@ -1,0 +1,29 @@
+package tavily
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/nanoclaw/nanoclaw/services/search/internal/adapter"
+	"github.com/nanoclaw/nanoclaw/services/search/internal/adaptertest"
+)
+
+var engine = New(Config{Key: "KEY"})
+
+// known are the parameters of the engine that we send.
+var known = []string{
+	"query", "search_depth", "topic", "max_results", "chunks_per_source", "time_range", "start_date", "end_date", "country",
+	"include_domains", "exclude_domains", "include_usage",
+}
+
+func TestEveryOptionIsExpressedOrNamed(t *testing.T) { adaptertest.Options(t, "", engine, known) }
+
+func TestAnswersAreReadAsWritten(t *testing.T) { adaptertest.Answers(t, "", engine) }
+
+func TestWithoutSettingsNothingIsAsked(t *testing.T) {
+	if _, err := New(Config{}).Plan(adapter.Query{Text: "tea"}); !errors.Is(err, adapter.ErrNotConfigured) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func FuzzParse(f *testing.F) { adaptertest.Fuzz(f, "", engine) }
