@@ -39,20 +39,21 @@ const emptySchema = `{"type":"object","properties":{}}`
 
 // schema is the schema of a tool's parameters in a dialect.
 func (d Dialect) schema(full json.RawMessage) json.RawMessage {
-	if len(bytes.TrimSpace(full)) == 0 {
-		return json.RawMessage(emptySchema)
-	}
 	write := dialects[d]
-	if write == nil {
+	switch {
+	case write == nil && len(bytes.TrimSpace(full)) == 0:
+		return json.RawMessage(emptySchema)
+	case write == nil:
 		return full
 	}
 	n := readSchema(full)
-	if n == nil {
-		return json.RawMessage(emptySchema) // true, or nonsense
+	if n == nil { // none, true, or nonsense
+		n = &schemaNode{kind: "object"}
 	}
-	if n.kind != "object" { // what arguments are, whatever the schema says
+	if n.kind != "object" || len(n.anyOf) > 0 { // what arguments are, whatever the schema says
 		n.widenAll()
 	}
+	n.nullable = false
 	out := write(n)
 	if d == SchemaCommon && out["properties"] == nil {
 		out["properties"] = map[string]any{}

@@ -202,7 +202,11 @@ func enumOf(m map[string]any) (values []any, nullable bool) {
 	return values, nullable
 }
 
-// kindsOf are the types of a schema, null apart, which becomes n's flag.
+// schemaTypes are the types that there are, null apart.
+var schemaTypes = []string{"string", "integer", "number", "boolean", "array", "object"}
+
+// kindsOf are the types of a schema, null apart, which becomes n's flag. A word
+// that is no type says nothing.
 func kindsOf(m map[string]any, n *schemaNode) (kinds []string) {
 	var list []any
 	switch t := m["type"].(type) {
@@ -215,7 +219,7 @@ func kindsOf(m map[string]any, n *schemaNode) (kinds []string) {
 		switch word, _ := k.(string); {
 		case word == "null":
 			n.nullable = true
-		case word != "" && !slices.Contains(kinds, word):
+		case slices.Contains(schemaTypes, word) && !slices.Contains(kinds, word):
 			kinds = append(kinds, word)
 		}
 	}
