@@ -19,6 +19,10 @@ func estimateUsage(req Request, resp Response) Usage {
 	return u
 }
 
+// EstimateInput guesses the tokens of a request, as for a provider that counts
+// none.
+func EstimateInput(req Request) int { return estimateUsage(req, Response{}).InputTokens }
+
 func callTokens(calls []Call) int {
 	n := 0
 	for _, c := range calls {

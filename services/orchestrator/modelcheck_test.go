@@ -1,0 +1,216 @@
+package orchestrator
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/nanoclaw/nanoclaw/services/internal/modelserver"
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/addrtest"
+	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/modelcheck"
+)
+
+// stressSeed makes the cases of these tests.
+const stressSeed = 11
+
+// player is a model that answers each case of the tests in some way.
+func player(t *testing.T, rounds int, answer func(modelcheck.Case) modelserver.Reply) (*modelserver.Running, ModelConfig) {
+	t.Helper()
+	cases := modelcheck.Generate(stressSeed, rounds, 4096)
+	s := modelserver.Script{Model: "player"}
+	for _, c := range cases {
+		last := c.Request.Messages[len(c.Request.Messages)-1]
+		turn := modelserver.Turn{When: modelserver.Condition{LastRole: string(last.Role)}, Replies: []modelserver.Reply{answer(c)}, Repeat: true}
+		for _, m := range c.Request.Messages {
+			if m.Role == "user" {
+				turn.When.UserContains = m.Content
+			}
+		}
+		s.Turns = append(s.Turns, turn)
+	}
+	r, err := modelserver.Listen("127.0.0.1:0", s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = r.Close() })
+	return r, ModelConfig{ID: "p", Model: "player", APIURL: r.URL, APIKey: "sk-never-shown-123"}
+}
+
+// calls are those that a case asks for, with their arguments written in some way.
+func calls(c modelcheck.Case, write func(string) string) modelserver.Reply {
+	r := modelserver.Reply{Usage: &modelserver.Usage{PromptTokens: 100, CompletionTokens: 20}}
+	for _, w := range c.Want {
+		r.Steps = append(r.Steps, modelserver.Step{Call: &modelserver.Call{Name: w.Tool, Arguments: strings.ReplaceAll(write(w.Arguments), "{{", "{ {")}})
+	}
+	if len(c.Want) == 0 {
+		r.Steps = []modelserver.Step{{Text: "5"}}
+	}
+	return r
+}
+
+func asIs(text string) string { return text }
+
+// inText writes the calls as Hermes models do.
+func inText(c modelcheck.Case) modelserver.Reply {
+	var text strings.Builder
+	for _, w := range c.Want {
+		fmt.Fprintf(&text, "<tool_call>\n{\"name\": %q, \"arguments\": %s}\n</tool_call>\n", w.Tool, strings.ReplaceAll(w.Arguments, "{{", "{ {"))
+	}
+	if len(c.Want) == 0 {
+		text.WriteString("5")
+	}
+	return modelserver.Reply{Steps: []modelserver.Step{{Text: text.String()}}}
+}
+
+func refusal(status int, headers map[string]string, message string) func(modelcheck.Case) modelserver.Reply {
+	return func(modelcheck.Case) modelserver.Reply {
+		return modelserver.Reply{HTTP: &modelserver.HTTP{Status: status, Headers: headers, Body: map[string]any{"error": map[string]any{"message": message}}}}
+	}
+}
+
+func TestAModelIsPutToTheTestThroughItsRealProtocol(t *testing.T) {
+	const rounds = 36 // each kind twice
+	for _, tc := range []struct {
+		name   string
+		answer func(modelcheck.Case) modelserver.Reply
+		asked  int
+		check  func(*testing.T, StressReport)
+	}{
+		{"one that answers well", func(c modelcheck.Case) modelserver.Reply { return calls(c, asIs) }, rounds, func(t *testing.T, r StressReport) {
+			if r.Total.Passed != (StressCount{N: rounds, Of: rounds}) || r.Total.Exact.N != r.Total.Exact.Of || r.Parallel != (StressCount{N: 2, Of: 2}) || len(r.Kinds) != 18 {
+				t.Errorf("%+v", r.StressSummary)
+			}
+			if r.InputTokens != 100*(rounds-2)+200 || r.OutputTokens != 20*rounds || r.Estimated || r.Streamed.N < 30 || r.Recommendation.Change {
+				t.Errorf("%+v", r.StressSummary)
+			}
+		}},
+		{"one that writes broken JSON", func(c modelcheck.Case) modelserver.Reply {
+			return calls(c, func(text string) string { return "```json\n" + text + "\n```" })
+		}, rounds, func(t *testing.T, r StressReport) {
+			if r.Total.Passed.N != rounds || r.Total.Exact.N != 0 || r.Total.Repaired.N != r.Total.Repaired.Of || r.Repairs[0].What != "code fence removed" || len(r.Recommendation.Advice) != 1 {
+				t.Errorf("%+v\n%+v", r.StressSummary, r.Recommendation)
+			}
+		}},
+		{"one that cuts its JSON off", func(c modelcheck.Case) modelserver.Reply {
+			return calls(c, func(text string) string {
+				if i := strings.LastIndex(text, ":"); i > 0 {
+					return text[:i+1]
+				}
+				return text
+			})
+		}, rounds, func(t *testing.T, r StressReport) {
+			if r.Total.Unreadable.N < 30 || r.Total.Passed.N > 5 || r.Total.Valid.N > 5 {
+				t.Errorf("%+v", r.StressSummary)
+			}
+		}},
+		{"one whose calls are in its text", inText, rounds, func(t *testing.T, r StressReport) {
+			want := StressRecommendation{
+				Settings: modelcheck.Settings{Profile: "hermes", ToolMode: "native"}, Change: true, Advice: []string{},
+				Reason: "in 34 of 34 answers without a call the calls stand in the text, in a form that this profile reads; with profile: hermes 6 of 6 rounds passed, without 0 of 6",
+			}
+			if diff := cmp.Diff(want, r.Recommendation); diff != "" {
+				t.Errorf("-want +got\n%s", diff)
+			}
+			if r.Total.Called != (StressCount{N: 0, Of: 34}) || r.Total.Passed.N != 2 {
+				t.Errorf("%+v", r.Total)
+			}
+		}},
+		{"one that refuses tools", refusal(400, nil, "player does not support tools"), 3, func(t *testing.T, r StressReport) {
+			if r.Stopped != "3 calls in a row failed" || r.Failures[0].Kind != "bad_request" || !strings.HasPrefix(r.Recommendation.Reason, "the endpoint says that it takes no tools for this model, but with tool_mode: prompted no more passed") {
+				t.Errorf("%q, %+v", r.Stopped, r.Recommendation)
+			}
+		}},
+		{"one whose key is refused", refusal(401, nil, "no such key"), 1, func(t *testing.T, r StressReport) {
+			kind, err := r.Failure()
+			if kind != "auth" || !strings.Contains(err.Error(), "The API key was refused") || r.Stopped == "" {
+				t.Errorf("%s, %v", kind, err)
+			}
+		}},
+		{"one whose account is empty", refusal(402, nil, "pay"), 1, func(t *testing.T, r StressReport) {
+			if kind, err := r.Failure(); kind != "quota" || !strings.Contains(err.Error(), "top it up") {
+				t.Errorf("%s, %v", kind, err)
+			}
+		}},
+		{"one that asks to wait for an hour", refusal(429, map[string]string{"Retry-After": "3600"}, "slow down"), 1, func(t *testing.T, r StressReport) {
+			if kind, _ := r.Failure(); kind != "rate_limited" || r.Stopped != "the provider asks to wait 1h0m0s" {
+				t.Errorf("%s, %q", kind, r.Stopped)
+			}
+		}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			server, m := player(t, rounds, tc.answer)
+			told := 0
+			r, err := StressModel(t.Context(), m, StressOptions{Rounds: rounds, Seed: stressSeed, Progress: func(p StressProgress) {
+				if !p.Trial {
+					told++
+				}
+			}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r.Asked != tc.asked || told != tc.asked || r.Rounds != rounds || r.Model != "p" || r.Name != "player" || r.Profile != "plain" || r.ProfileFrom != "default" || r.ToolMode != "native" || "http://"+r.Endpoint+"/v1" != server.URL {
+				t.Errorf("%d asked, %d told: %+v", r.Asked, told, r)
+			}
+			tc.check(t, r)
+			text, err := json.Marshal(r)
+			if err != nil || strings.Contains(string(text), "never-shown") {
+				t.Errorf("%s, %v", text, err)
+			}
+		})
+	}
+}
+
+func TestAModelThatHangsIsLeftWithWhatWasFound(t *testing.T) {
+	_, m := player(t, 4, func(c modelcheck.Case) modelserver.Reply {
+		if c.Nth == 2 {
+			return modelserver.Reply{Steps: []modelserver.Step{{Text: "Let me"}, {Silence: true}}}
+		}
+		return calls(c, asIs)
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	r, err := StressModel(ctx, m, StressOptions{Rounds: 4, Seed: stressSeed, Progress: func(p StressProgress) {
+		if p.Round == 2 {
+			time.AfterFunc(20*time.Millisecond, cancel)
+		}
+	}})
+	if err != nil || r.Asked != 2 || r.Total.Passed.N != 2 || r.Stopped != "interrupted" {
+		t.Errorf("%+v, %v", r, err)
+	}
+	if kind, err := r.Failure(); kind != "" || err != nil {
+		t.Errorf("%s, %v", kind, err)
+	}
+	m.Timeout = 50 * time.Millisecond
+	r, err = StressModel(t.Context(), m, StressOptions{Rounds: 4, Seed: stressSeed})
+	if err != nil || r.Asked != 4 || r.Total.Passed.N != 3 || len(r.Failures) != 1 || r.Failures[0].Kind != "timeout" || r.Stopped != "" {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+func TestWhatAStressTestWillAskIsKnownBefore(t *testing.T) {
+	p, err := PlanStress(StressOptions{Seed: stressSeed})
+	if err != nil || p.Calls != 50 || p.Trials != 6 || p.OutputTokens != 56*4096 || p.InputTokens < 50*100 || p.InputTokens > 50*1000 || len(p.Kinds) != 18 {
+		t.Errorf("%+v, %v", p, err)
+	}
+	for words, o := range map[string]StressOptions{
+		"rounds: -1 is not between 1 and 500":   {Rounds: -1},
+		"rounds: 501 is not between 1 and 500":  {Rounds: 501},
+		"max_tokens: -1 is too low; at least 1": {MaxTokens: -1},
+	} {
+		if _, err := PlanStress(o); err == nil || err.Error() != words {
+			t.Errorf("%v, want %s", err, words)
+		}
+		if _, err := StressModel(t.Context(), ModelConfig{}, o); err == nil || err.Error() != words {
+			t.Errorf("%v, want %s", err, words)
+		}
+	}
+	_, err = StressModel(t.Context(), ModelConfig{ID: "x", APIURL: "http://" + addrtest.Reserve(t), Profile: "none"}, StressOptions{Rounds: 1})
+	if err == nil || !strings.Contains(err.Error(), `there is no profile "none"`) {
+		t.Errorf("%v", err)
+	}
+}
