@@ -19,6 +19,12 @@ const (
 	// maxContentBytes is how much extracted content of one page can be read,
 	// over all its pages of paging.
 	maxContentBytes = 1 << 20
+	// maxDocumentText is the same for a document that is sent to Extract, and
+	// maxDocumentBytes is how large that may be.
+	maxDocumentText  = 8 << 20
+	maxDocumentBytes = 32 << 20
+	// maxDocuments is how many documents are sent at the same time.
+	maxDocuments = 8
 	// maxLinks and maxImages are how many one answer holds.
 	maxLinks  = 100
 	maxImages = 50

@@ -58,7 +58,7 @@ func BenchmarkWorker(b *testing.B) {
 						b.Error(err)
 						return
 					}
-					p, err := readPage(got.Body, got.Header.Get("Content-Type"), nil)
+					p, err := readPage(context.Background(), c.service.docs, source{body: got.Body, contentType: got.Header.Get("Content-Type"), maxText: maxContentBytes})
 					if err != nil || p.text() == "" {
 						b.Error(err)
 					}

@@ -170,7 +170,7 @@ func TestPagesThatCannotBeCrawledSayWhy(t *testing.T) {
 	defer site.Close()
 	c := newCrawler(t, site)
 	want := map[string]string{
-		"/pdf": "failed UNSUPPORTED_CONTENT_TYPE false", "/reset": "failed CONNECT_FAILED true", "/loop": "failed BAD_REDIRECT false",
+		"/pdf": "failed DOCUMENT_DAMAGED false", "/reset": "failed CONNECT_FAILED true", "/loop": "failed BAD_REDIRECT false",
 		"/to-secret": "skipped ROBOTS_DISALLOWED false", "/inside": "failed PRIVATE_ADDRESS false", "/busy": "blocked RATE_LIMITED true",
 	}
 	leases := map[string]*crawltest.Lease{}

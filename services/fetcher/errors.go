@@ -1,13 +1,12 @@
 package fetcher
 
 import (
-	"errors"
-	"fmt"
 	"strconv"
 	"time"
 
 	"google.golang.org/grpc/codes"
 
+	"github.com/nanoclaw/nanoclaw/services/fetcher/internal/document"
 	"github.com/nanoclaw/nanoclaw/services/fetcher/internal/httpfetch"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/netguard"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/rpcerr"
@@ -32,8 +31,8 @@ const (
 	ReasonTooLarge       = "TOO_LARGE"
 	ReasonBadEncoding    = "BAD_ENCODING"
 	ReasonBadResponse    = "BAD_RESPONSE"
-	// ReasonUnsupportedType is a body that cannot be read as text.
-	ReasonUnsupportedType = "UNSUPPORTED_CONTENT_TYPE"
+	// ReasonUnsupportedType is a body of a format that is not read.
+	ReasonUnsupportedType = string(document.Unsupported)
 )
 
 // retrySoon is what RetryInfo says about passing failures of a server that
@@ -102,12 +101,12 @@ func refusalReason(guard string) string {
 	return ReasonPrivateAddress
 }
 
-// shapeUnsupported names the type, so that the caller knows what it is instead.
-func shapeUnsupported(err error) error {
-	var u *unsupportedTypeError
-	if !errors.As(err, &u) {
-		return err
+// shapeUnreadable tells a fetch what is wrong with what came, and the type, so that
+// the caller knows what it is instead. What broke off is no wonder damaged.
+func shapeUnreadable(e *document.Error, brokeOff bool) error {
+	words := e.Words
+	if brokeOff {
+		words += "; only a part of it came: it is longer than what is fetched, or the connection broke"
 	}
-	return badURL(ReasonUnsupportedType, fmt.Sprintf("%v; only HTML and other text can be read", u)).
-		WithMeta("content_type", u.mediaType).WithCause(err)
+	return badURL(string(e.Reason), words).WithMeta("content_type", e.Type).WithCause(e)
 }

@@ -1,12 +1,14 @@
 package fetcher
 
 import (
+	"context"
 	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
 	"net/url"
 	"os"
+	"path/filepath"
 	"runtime"
 
 	"github.com/nanoclaw/nanoclaw/services/fetcher/internal/extract"
@@ -70,7 +72,9 @@ func InspectPage(in PageInput) (PageReport, error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	begin := threadCPU()
-	p, err := readPage(body, contentType, from)
+	docs := newDocumentReader()
+	defer func() { _ = docs.Close() }() // it has nothing open
+	p, err := readPage(context.Background(), docs, source{body: body, contentType: contentType, name: filepath.Base(in.Path), from: from, maxText: maxContentBytes})
 	if err != nil {
 		return PageReport{}, err
 	}
@@ -87,9 +91,15 @@ func InspectPage(in PageInput) (PageReport, error) {
 		Text:         p.text(),
 		Links:        links[:min(len(links), maxLinks)],
 		Images:       images[:min(len(images), maxImages)],
-		Tables:       [][][]string{},
+		Tables:       p.tableRows(),
 		Structured:   p.structured(),
 		Metadata:     meta,
+	}
+	if p.doc == nil {
+		r.Markdown = p.markdown()
+	}
+	if p.file != nil {
+		r.PageType, r.Confidence = p.file.Kind, 1
 	}
 	r.Warnings = append([]string{}, p.warnings...)
 	r.CPUMs = float64((threadCPU() - begin).Microseconds()) / 1000

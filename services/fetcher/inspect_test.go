@@ -49,7 +49,7 @@ func TestInspectPageSaysWhatIsWrongWithItsInput(t *testing.T) {
 		"html_base64: ":                     {HTMLBase64: &b64},
 		"path: ":                            {Path: filepath.Join(t.TempDir(), "none")},
 		"url: ":                             {URL: "http://[", HTML: &page},
-		"application/pdf":                   {HTMLBase64: &pdf},
+		"the PDF is damaged":                {HTMLBase64: &pdf},
 	} {
 		if _, err := InspectPage(in); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)

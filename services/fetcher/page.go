@@ -1,95 +1,95 @@
 package fetcher
 
 import (
+	"context"
 	"fmt"
 	"net/url"
 	"strings"
 
 	"github.com/nanoclaw/nanoclaw/services/fetcher/internal/charset"
 	"github.com/nanoclaw/nanoclaw/services/fetcher/internal/contenttype"
+	"github.com/nanoclaw/nanoclaw/services/fetcher/internal/document"
 	"github.com/nanoclaw/nanoclaw/services/fetcher/internal/extract"
 )
 
+// source is a body to be read.
+type source struct {
+	body []byte
+	// contentType is the Content-Type field, and name the name of the file; both
+	// may be empty.
+	contentType, name string
+	// from is where it came from, for relative addresses; it may be nil.
+	from *url.URL
+	// maxText is how much text is read of it, in bytes.
+	maxText int
+}
+
 // page is a body that was read: what it is, and the views that can be had of
-// it. The service, the tool and InspectPage all read pages with readPage.
+// it. Fetch, Extract, the tool, the crawl worker and InspectPage all read with
+// readPage.
 type page struct {
-	kind     contenttype.Result
-	charset  charset.Result
-	doc      *extract.Document // nil unless the body is HTML
-	plain    string            // the body itself, where it is other text
+	kind    contenttype.Result
+	charset charset.Result
+	// decoded is the body in UTF-8 with \n line ends, where it is text.
+	decoded string
+	// doc is the body where it is HTML, file where it is a document of another
+	// format; both are nil for other text.
+	doc  *extract.Document
+	file *document.Document
+	// maxText is how much text is shown in all, in bytes.
+	maxText  int
 	warnings []string
 }
 
-// unsupportedTypeError says that a body is nothing that can be read as text.
-type unsupportedTypeError struct{ mediaType string }
-
-func (e *unsupportedTypeError) Error() string {
-	return fmt.Sprintf("content of type %s cannot be read as text", e.mediaType)
-}
-
-// readPage decides what a body is and makes it readable. from is where it came
-// from, for relative addresses; it may be nil. The only error is an
-// *unsupportedTypeError.
-func readPage(body []byte, contentType string, from *url.URL) (*page, error) {
-	p := &page{kind: contenttype.Detect(body, contentType)}
-	if p.kind.Mismatch {
+// readPage decides what a body is and makes it readable. Its errors are
+// *document.Error, but for the end of ctx.
+func readPage(ctx context.Context, docs *document.Reader, src source) (*page, error) {
+	p := &page{kind: contenttype.Detect(src.body, src.contentType, src.name), maxText: src.maxText}
+	switch {
+	case p.kind.Mismatch:
 		p.warn("content_type: the server says %.80s, the bytes are %s", p.kind.Header, p.kind.Type)
+	case contenttype.Contradicts(src.name, p.kind.Type):
+		p.warn("content_type: the name %.80q promises %s, the bytes are %s", validUTF8(src.name), contenttype.OfName(src.name), p.kind.Type)
 	}
-	if !p.kind.IsText() && !p.kind.IsHTML() {
-		return nil, &unsupportedTypeError{mediaType: p.kind.Type}
-	}
-	var text []byte
-	text, p.charset = charset.ToUTF8(body, contentType)
-	if p.charset.Overruled != "" {
-		p.warn("charset: the page says %s, the bytes are %s", p.charset.Overruled, p.charset.Name)
+	isText := p.kind.IsText() || p.kind.IsHTML()
+	if isText {
+		p.decode(src)
 	}
 	if p.kind.IsHTML() {
-		p.doc = extract.Parse(text, from)
+		p.doc = extract.Parse([]byte(p.decoded), src.from)
 		p.warnings = append(p.warnings, p.doc.Warnings()...)
-	} else {
-		p.plain = strings.ReplaceAll(string(text), "\r\n", "\n")
+		return p, nil
+	}
+	if isText && (!document.Reads(p.kind.Type) || len(src.body) == 0) {
+		return p, nil
+	}
+	file, err := docs.Read(ctx, document.Request{
+		Body: src.body, Type: p.kind.Type, Text: p.decoded, URL: src.from, MaxText: src.maxText,
+	})
+	if err != nil {
+		return nil, err
+	}
+	p.file = file
+	p.warnings = append(p.warnings, file.Warnings...)
+	if file.Cut {
+		p.warn(warnContentLimit + ": the document has more content than is read of it")
 	}
 	return p, nil
 }
 
+// decode makes UTF-8 of a body that is text.
+func (p *page) decode(src source) {
+	var text []byte
+	text, p.charset = charset.ToUTF8(src.body, src.contentType)
+	if p.charset.Overruled != "" {
+		p.warn("charset: the page says %s, the bytes are %s", p.charset.Overruled, p.charset.Name)
+	}
+	p.decoded = string(text)
+	if !p.kind.IsHTML() {
+		p.decoded = strings.ReplaceAll(p.decoded, "\r\n", "\n")
+	}
+}
+
 func (p *page) warn(format string, args ...any) {
 	p.warnings = append(p.warnings, fmt.Sprintf(format, args...))
-}
-
-// text is the main content of HTML, and other text as it is.
-func (p *page) text() string {
-	if p.doc == nil {
-		return p.plain
-	}
-	text, warnings := p.doc.Text()
-	p.warnings = append(p.warnings, warnings...)
-	return text
-}
-
-func (p *page) links() []extract.Link {
-	if p.doc == nil {
-		return []extract.Link{}
-	}
-	return p.doc.Links()
-}
-
-func (p *page) images() []extract.Image {
-	if p.doc == nil {
-		return []extract.Image{}
-	}
-	return p.doc.Images()
-}
-
-func (p *page) structured() extract.Structured {
-	if p.doc == nil {
-		return extract.Structured{Meta: map[string]string{}, Headings: []extract.Heading{}, Paragraphs: []string{}}
-	}
-	return p.doc.Structured()
-}
-
-func (p *page) metadata() extract.Metadata {
-	if p.doc == nil {
-		return extract.Metadata{}
-	}
-	return p.doc.Metadata()
 }

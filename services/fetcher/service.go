@@ -17,6 +17,7 @@ import (
 
 	fetcherv1 "github.com/nanoclaw/nanoclaw/gen/go/nanoclaw/fetcher/v1"
 	"github.com/nanoclaw/nanoclaw/services/fetcher/internal/crawlworker"
+	"github.com/nanoclaw/nanoclaw/services/fetcher/internal/document"
 	"github.com/nanoclaw/nanoclaw/services/fetcher/internal/httpfetch"
 	"github.com/nanoclaw/nanoclaw/services/fetcher/internal/robots"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/blob"
@@ -56,6 +57,9 @@ type Service struct {
 	tracer  trace.Tracer
 	fetches chan struct{} // one token a running fetch
 	workers chan struct{} // one token a page being read
+
+	docs      *document.Reader
+	documents chan struct{} // one token a document being sent
 }
 
 // New makes the service. Close it after use.
@@ -82,6 +86,9 @@ func New(_ context.Context, cfg Config, deps Deps) (*Service, error) {
 		tracer:  otel.Tracer("nanoclaw/fetcher"),
 		fetches: make(chan struct{}, maxFetches),
 		workers: make(chan struct{}, cfg.MaxWorkers),
+
+		docs:      newDocumentReader(),
+		documents: make(chan struct{}, maxDocuments),
 	}
 	s.robots = robots.New(robots.Config{Client: s.client, HTTP: cfg.http(), Cache: deps.Cache})
 	if deps.Tasks != nil {
@@ -124,7 +131,7 @@ func (s *Service) Close() error {
 	err := s.tools.Close()
 	s.robots.Close()
 	s.client.Close()
-	return err
+	return errors.Join(err, s.docs.Close())
 }
 
 // Fetch gets one page and extracts what was asked for.
@@ -194,10 +201,19 @@ func (s *Service) read(ctx context.Context, q query, got *httpfetch.Response) (*
 	case s.workers <- struct{}{}:
 		defer func() { <-s.workers }()
 	case <-ctx.Done():
-		return nil, shape(&httpfetch.Error{Kind: httpfetch.KindTimeout, Host: final.Host, Err: ctx.Err(), Retryable: true,
-			Message: "the page came, but could not be read in time; try again"})
+		return nil, unread(ctx, final)
 	}
-	return respond(q, got, final)
+	out, err := respond(ctx, s.docs, q, got, final)
+	if err != nil && ctx.Err() != nil {
+		return nil, unread(ctx, final)
+	}
+	return out, err
+}
+
+// unread is a page that came too late to be read.
+func unread(ctx context.Context, final *url.URL) error {
+	return shape(&httpfetch.Error{Kind: httpfetch.KindTimeout, Host: final.Host, Err: ctx.Err(), Retryable: true,
+		Message: "the page came, but could not be read in time; try again"})
 }
 
 // failed logs and shapes a fetch without an answer.

@@ -56,6 +56,7 @@ func TestFetchGivesWhatWasAskedFor(t *testing.T) {
 				Metadata: &fetcherv1.PageMetadata{
 					Title: "Harbour news", StatusCode: 200, ContentType: "text/html; charset=utf-8", DetectedType: "text/html",
 					FinalUrl: s.url, Charset: "utf-8", BodyBytes: int32(len(newsPage)), Attempts: 1,
+					Language: "en", Description: "All of it", Origin: "fetch_page:127.0.0.1",
 				},
 			}
 			if !proto.Equal(got, want) {
@@ -191,16 +192,19 @@ func TestPagesThatCannotBeHadSayWhy(t *testing.T) {
 			_, _ = w.Write(bomb.Bytes())
 		case "/pdf":
 			serveBody("text/html", "%PDF-1.7\n%\xe2\xe3\xcf\xd3")(w, r)
+		case "/zip":
+			serveBody("text/html", "PK\x03\x04\x14\x00\x06\x00")(w, r)
 		case "/inside":
 			http.Redirect(w, r, private.URL, http.StatusFound)
 		case "/loop":
 			http.Redirect(w, r, "/loop", http.StatusFound)
 		}
 	})
-	st := s.refuse(t, s.url+"/pdf", codes.InvalidArgument, ReasonUnsupportedType)
-	if !strings.Contains(st.Message(), "application/pdf") {
+	st := s.refuse(t, s.url+"/zip", codes.InvalidArgument, ReasonUnsupportedType)
+	if !strings.Contains(st.Message(), "unpack") {
 		t.Errorf("message %q", st.Message())
 	}
+	s.refuse(t, s.url+"/pdf", codes.InvalidArgument, ReasonDamaged)
 	s.refuse(t, s.url+"/bomb", codes.InvalidArgument, ReasonTooLarge)
 	s.refuse(t, s.url+"/loop", codes.InvalidArgument, ReasonBadRedirect)
 	s.refuse(t, s.url+"/inside", codes.InvalidArgument, ReasonPrivateAddress)

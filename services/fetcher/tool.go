@@ -11,6 +11,7 @@ import (
 	"google.golang.org/grpc/codes"
 
 	fetcherv1 "github.com/nanoclaw/nanoclaw/gen/go/nanoclaw/fetcher/v1"
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/pagecontent"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/rpcerr"
 	"github.com/nanoclaw/nanoclaw/services/toolkit"
 )
@@ -24,7 +25,7 @@ const toolMaxChars = 20_000
 
 type fetchPageIn struct {
 	URL         string `json:"url" jsonschema:"absolute http or https address of the page"`
-	ExtractType string `json:"extract_type,omitempty" jsonschema:"text: the main content; links: the page's links; images: its images; structured: title, meta, headings and paragraphs"`
+	ExtractType string `json:"extract_type,omitempty" jsonschema:"text: the main content; markdown: the same with headings, tables, code and links; links: the page's links; images: its images; structured: title, meta, headings and paragraphs; tables: rows of its tables; metadata: author, dates and the like; feed: entries of a feed; raw: the source; full_text: all text, navigation too"`
 	Offset      int    `json:"offset,omitempty" jsonschema:"where to read on: next_offset of the answer before"`
 	MaxChars    int    `json:"max_chars,omitempty" jsonschema:"most characters of text in one answer"`
 }
@@ -42,6 +43,7 @@ type fetchPageOut struct {
 	Warnings   []string       `json:"warnings,omitempty"`
 }
 
+// toolMetadata is what a model is told of a page; what is empty costs it nothing.
 type toolMetadata struct {
 	Title         string   `json:"title"`
 	StatusCode    int32    `json:"status_code"`
@@ -51,23 +53,25 @@ type toolMetadata struct {
 	Redirects     []string `json:"redirects,omitempty"`
 	Charset       string   `json:"charset,omitempty"`
 	BodyTruncated bool     `json:"body_truncated,omitempty"`
+
+	pagecontent.About
 }
 
 func (s *Service) addTools() error {
 	return toolkit.Add(s.tools, toolkit.Tool{
 		Name:  toolName,
 		Title: "Fetch a web page",
-		Description: "Fetches one public web page and returns its main text, links, images or structure. " +
+		Description: "Fetches one public web page or document and returns its main text, links, images, tables or structure. " +
 			"Long text comes in parts: when truncated is true, call again with offset set to next_offset. " +
 			"A status_code of 400 or more means the server refused or has no such page. " +
-			"Only HTML and other text can be read, and no private addresses.",
+			"HTML, text, PDF, Word, Excel, PowerPoint, CSV, JSON, feeds and the properties of images can be read, and no private addresses.",
 		Effect:          toolkit.EffectPure,
 		Sink:            toolkit.SinkRead,
 		OutputUntrusted: true,
 		// Not KindWeb: the text itself is paged, and metadata comes on top.
 		ResultKind: toolkit.KindData,
 		Timeout:    toolTimeout,
-		Version:    "1",
+		Version:    "2",
 		Schema:     fetchPageSchema,
 	}, s.fetchPage)
 }
@@ -75,7 +79,9 @@ func (s *Service) addTools() error {
 func fetchPageSchema(s *jsonschema.Schema) {
 	s.Properties["url"].MinLength = jsonschema.Ptr(1)
 	s.Properties["url"].MaxLength = jsonschema.Ptr(8192)
-	s.Properties["extract_type"].Enum = []any{extractText, extractLinks, extractImages, extractStructured}
+	for _, t := range pagecontent.Types() {
+		s.Properties["extract_type"].Enum = append(s.Properties["extract_type"].Enum, t)
+	}
 	s.Properties["extract_type"].Default = json.RawMessage(`"text"`)
 	s.Properties["offset"].Default = json.RawMessage(`0`)
 	s.Properties["offset"].Minimum = jsonschema.Ptr(0.0)
@@ -120,48 +126,14 @@ func (s *Service) fetchPage(ctx context.Context, call *toolkit.Call, in fetchPag
 
 func toolOut(in fetchPageIn, got *fetcherv1.FetchResponse) fetchPageOut {
 	m := got.GetMetadata()
-	out := fetchPageOut{
-		Success: true, URL: in.URL, Content: map[string]any{},
+	return fetchPageOut{
+		Success: true, URL: in.URL, Content: pagecontent.ForModel(in.ExtractType, got.GetContent()),
 		Metadata: toolMetadata{
 			Title: m.GetTitle(), StatusCode: m.GetStatusCode(), ContentType: m.GetContentType(), DetectedType: m.GetDetectedType(),
 			FinalURL: m.GetFinalUrl(), Redirects: m.GetRedirects(), Charset: m.GetCharset(), BodyTruncated: m.GetBodyTruncated(),
+			About: pagecontent.AboutOf(in.ExtractType, m),
 		},
 		Truncated: got.GetTruncated(), NextOffset: got.GetNextOffset(), TotalChars: got.GetTotalChars(), Warnings: got.GetWarnings(),
-	}
-	c := got.GetContent()
-	switch in.ExtractType {
-	case extractLinks:
-		links := make([]map[string]string, 0, len(c.GetLinks()))
-		for _, l := range c.GetLinks() {
-			links = append(links, map[string]string{"text": l.GetText(), "url": l.GetUrl()})
-		}
-		out.Content[extractLinks] = links
-	case extractImages:
-		images := make([]map[string]string, 0, len(c.GetImages()))
-		for _, i := range c.GetImages() {
-			images = append(images, map[string]string{"alt": i.GetAlt(), "src": i.GetSrc()})
-		}
-		out.Content[extractImages] = images
-	case extractStructured:
-		out.Content[extractStructured] = structuredJSON(c.GetStructured())
-	default:
-		out.Content[extractText] = c.GetText()
-	}
-	return out
-}
-
-func structuredJSON(s *fetcherv1.StructuredPage) map[string]any {
-	headings := make([]map[string]any, 0, len(s.GetHeadings()))
-	for _, h := range s.GetHeadings() {
-		headings = append(headings, map[string]any{"level": h.GetLevel(), "text": h.GetText()})
-	}
-	meta := s.GetMeta()
-	if meta == nil {
-		meta = map[string]string{}
-	}
-	return map[string]any{
-		"title": s.GetTitle(), "meta": meta, "headings": headings,
-		"paragraphs": append([]string{}, s.GetParagraphs()...),
 	}
 }
 

@@ -41,7 +41,7 @@ func TestFetchPageIsDescribed(t *testing.T) {
 		t.Errorf("required %v", req)
 	}
 	kind := schema["properties"].(map[string]any)["extract_type"].(map[string]any)
-	if kind["default"] != "text" || !reflect.DeepEqual(kind["enum"], []any{"text", "links", "images", "structured"}) {
+	if kind["default"] != "text" || !reflect.DeepEqual(kind["enum"], []any{"text", "markdown", "links", "images", "structured", "tables", "metadata", "feed", "raw", "full_text"}) {
 		t.Errorf("extract_type %v", kind)
 	}
 }
@@ -54,7 +54,7 @@ func TestFetchPageAnswersWithOneView(t *testing.T) {
 		"content": map[string]any{"links": []any{
 			map[string]any{"text": "Home", "url": s.url + "/home"}, map[string]any{"text": "baker", "url": s.url + "/baker?x=1"}}},
 		"metadata": map[string]any{"title": "Harbour news", "status_code": 200.0, "content_type": "text/html; charset=utf-8",
-			"detected_type": "text/html", "final_url": s.url, "charset": "utf-8"},
+			"detected_type": "text/html", "final_url": s.url, "charset": "utf-8", "language": "en"},
 	}
 	if got.IsError || !reflect.DeepEqual(v, want) {
 		t.Errorf("got  %v\nwant %v", v, want)
@@ -88,7 +88,7 @@ func TestFetchPageFailsInWords(t *testing.T) {
 			w.WriteHeader(http.StatusNotFound)
 			return
 		}
-		serveBody("image/png", "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR")(w, r)
+		serveBody("video/mp4", "\x00\x00\x00\x18ftypmp42")(w, r)
 	})
 	tests := []struct {
 		name, url, reason string
@@ -96,7 +96,7 @@ func TestFetchPageFailsInWords(t *testing.T) {
 	}{
 		{"a private address", "http://10.0.0.1/", ReasonPrivateAddress, false},
 		{"no address", "somewhere", ReasonURLRefused, false},
-		{"an image", s.url + "/x.png", ReasonUnsupportedType, false},
+		{"a film", s.url + "/x.mp4", ReasonUnsupportedType, false},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -79,7 +79,8 @@ func exitCode(err error) int {
 	case fetcher.ReasonHostNotFound:
 		return exitNotFound
 	case fetcher.ReasonTLSFailed, fetcher.ReasonBadRedirect, fetcher.ReasonTooLarge, fetcher.ReasonBadEncoding,
-		fetcher.ReasonBadResponse, fetcher.ReasonUnsupportedType:
+		fetcher.ReasonBadResponse, fetcher.ReasonUnsupportedType, fetcher.ReasonEncrypted, fetcher.ReasonDamaged, fetcher.ReasonEmpty,
+		fetcher.ReasonDocumentTooLarge:
 		return exitFailure
 	case reasonNoSandbox, reasonNoLanguage:
 		return exitPartial

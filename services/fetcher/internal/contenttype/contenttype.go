@@ -1,6 +1,6 @@
 // Package contenttype decides what a body is: by its bytes first, by the header
-// second. A header that the bytes contradict is a mismatch, which callers show
-// as a warning.
+// second, by its name last. A header that the bytes contradict is a mismatch,
+// which callers show as a warning.
 package contenttype
 
 import (
@@ -20,6 +20,28 @@ const (
 	JSON   = "application/json"
 	PDF    = "application/pdf"
 	Binary = "application/octet-stream"
+	Zip    = "application/zip"
+
+	CSV      = "text/csv"
+	TSV      = "text/tab-separated-values"
+	Markdown = "text/markdown"
+
+	RSS      = "application/rss+xml"
+	Atom     = "application/atom+xml"
+	JSONFeed = "application/feed+json"
+
+	DOCX = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
+	XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+	PPTX = "application/vnd.openxmlformats-officedocument.presentationml.presentation"
+
+	// What Office wrote before 2007, which cannot be read here.
+	DOC  = "application/msword"
+	XLS  = "application/vnd.ms-excel"
+	PPT  = "application/vnd.ms-powerpoint"
+	XLSB = "application/vnd.ms-excel.sheet.binary.macroenabled.12"
+	OLE  = "application/x-ole-storage"
+	// Encrypted is an Office file behind a password.
+	Encrypted = "application/encrypted"
 )
 
 // sniffLen is how much of a body is looked at, in bytes. http.DetectContentType
@@ -42,9 +64,21 @@ func (r Result) IsHTML() bool { return r.Type == HTML || r.Type == XHTML }
 // IsText says whether the body can be shown as it is.
 func (r Result) IsText() bool { return isText(r.Type) }
 
-// Detect decides by the first bytes of body and the Content-Type field, which
-// may be empty.
-func Detect(body []byte, header string) Result {
+// Detect decides by the bytes of body, the Content-Type field and the name of the
+// file; the last two may be empty.
+func Detect(body []byte, header, name string) Result {
+	res := detect(body, header)
+	// The name says more where nothing else said anything.
+	if res.Header == "" || res.Header == Binary || res.Header == Plain {
+		named := OfName(name)
+		if res.Type == Plain && isText(named) && named != HTML && named != XHTML || res.Type == Binary && !isText(named) && named != "" {
+			res.Type = named
+		}
+	}
+	return res
+}
+
+func detect(body []byte, header string) Result {
 	declared := mediaType(header)
 	sniffed := sniff(body)
 	res := Result{Type: declared, Header: declared}
@@ -69,6 +103,13 @@ func Detect(body []byte, header string) Result {
 			res.Type = XML
 			res.Mismatch = declared != "" && declared != Plain && declared != Binary
 		}
+	case sniffed == RSS || sniffed == Atom:
+		// A feed is a feed, whichever XML the header calls it.
+		res.Type = sniffed
+		res.Mismatch = declared != "" && !strings.HasSuffix(declared, "xml") && declared != Plain && declared != Binary && declared != HTML
+	case isOffice(sniffed):
+		res.Type = sniffed
+		res.Mismatch = !officeFamily(declared, sniffed)
 	case sniffed == HTML:
 		if !res.IsHTML() {
 			res.Type = HTML
@@ -85,8 +126,11 @@ func Detect(body []byte, header string) Result {
 
 // refine picks among text types.
 func refine(declared string, body []byte) string {
+	json := (declared != HTML && declared != XHTML) && looksJSON(body)
 	switch {
-	case looksJSON(body) && declared != HTML && declared != XHTML && !strings.HasSuffix(declared, "+json"):
+	case json && isJSONFeed(body[:min(len(body), sniffLen)]):
+		return JSONFeed
+	case json && !strings.HasSuffix(declared, "+json"):
 		return JSON
 	case isText(declared):
 		return declared
@@ -102,6 +146,9 @@ func sniff(body []byte) string {
 	if bytes.Contains(head, []byte("%PDF-")) && !bytes.HasPrefix(bytes.TrimLeft(head, " \t\r\n\xef\xbb\xbf"), []byte("<")) {
 		return PDF
 	}
+	if bytes.HasPrefix(head, []byte(oleMark)) {
+		return sniffOLE(body)
+	}
 	if utf16 := wide(head); utf16 != nil {
 		head = utf16
 	}
@@ -112,9 +159,9 @@ func sniff(body []byte) string {
 			if bytes.Contains(bytes.ToLower(head), []byte("<html")) {
 				return HTML
 			}
-			return XML
-		case "rss", "feed", "urlset", "sitemapindex":
-			return XML
+			return xmlKind(head)
+		case "rss", "feed", "rdf:rdf", "urlset", "sitemapindex":
+			return xmlKind(head)
 		case "!doctype html", "html", "head", "body":
 			return HTML
 		}
@@ -123,7 +170,9 @@ func sniff(body []byte) string {
 	case got == HTML:
 		return HTML
 	case got == "text/xml":
-		return XML
+		return xmlKind(head)
+	case got == Zip:
+		return sniffZip(body)
 	case got == Plain:
 		return Plain
 	case got == Binary && textual(head):
@@ -131,6 +180,14 @@ func sniff(body []byte) string {
 	default:
 		return got
 	}
+}
+
+// xmlKind is RSS or Atom for a feed, else XML.
+func xmlKind(head []byte) string {
+	if feed := sniffFeed(head); feed != "" {
+		return feed
+	}
+	return XML
 }
 
 // firstTag gives the name of the first element of a document, behind white
@@ -228,7 +285,7 @@ func compatible(declared, sniffed string) bool {
 		return true
 	}
 	switch sniffed {
-	case "application/zip":
+	case Zip:
 		return strings.HasPrefix(declared, "application/") && !isText(declared) && declared != PDF && declared != Binary
 	case "application/x-gzip":
 		return declared == "application/gzip" || strings.HasSuffix(declared, "gzip") || strings.HasSuffix(declared, "+gzip")

@@ -25,9 +25,15 @@ func TestDetect(t *testing.T) {
 		{"JSON served as HTML stays HTML", `{"a": 1}`, "text/html", HTML, false},
 		{"XHTML", `<?xml version="1.0"?><html xmlns="http://www.w3.org/1999/xhtml">`, "application/xhtml+xml", XHTML, false},
 		{"XHTML without a header", `<?xml version="1.0"?><html xmlns="http://www.w3.org/1999/xhtml">`, "", HTML, false},
-		{"a feed", `<?xml version="1.0"?><rss version="2.0">`, "application/rss+xml", "application/rss+xml", false},
-		{"a feed served as plain text", `<?xml version="1.0"?><rss version="2.0">`, "text/plain", XML, false},
-		{"a feed without a declaration", `<feed xmlns="http://www.w3.org/2005/Atom">`, "", XML, false},
+		{"a feed", `<?xml version="1.0"?><rss version="2.0">`, "application/rss+xml", RSS, false},
+		{"a feed served as plain text", `<?xml version="1.0"?><rss version="2.0">`, "text/plain", RSS, false},
+		{"a feed served as any XML", `<?xml version="1.0"?><!-- made by hand --><feed>`, "text/xml", Atom, false},
+		{"a feed served as an image", `<rss>`, "image/png", RSS, true},
+		{"a feed without a declaration", `<feed xmlns="http://www.w3.org/2005/Atom">`, "", Atom, false},
+		{"a feed of RSS 1.0", `<rdf:RDF xmlns="http://purl.org/rss/1.0/">`, "", RSS, false},
+		{"RDF that is no feed", `<?xml version="1.0"?><rdf:RDF xmlns:owl="x">`, "application/rdf+xml", "application/rdf+xml", false},
+		{"a JSON feed", `{"version": "https://jsonfeed.org/version/1.1", "items": []}`, "application/json", JSONFeed, false},
+		{"a sitemap", `<urlset xmlns="x">`, "", XML, false},
 		{"JSON", ` {"a": [1, 2]} `, "application/json", JSON, false},
 		{"JSON served as plain text", `[{"a": 1}]`, "text/plain", JSON, false},
 		{"JSON of a kind of its own", `{"a": 1}`, "application/ld+json", "application/ld+json", false},
@@ -55,7 +61,7 @@ func TestDetect(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got := Detect([]byte(tt.body), tt.header)
+			got := Detect([]byte(tt.body), tt.header, "")
 			if got.Type != tt.want || got.Mismatch != tt.mismatch {
 				t.Errorf("got %+v, want %s, mismatch %t", got, tt.want, tt.mismatch)
 			}
@@ -68,7 +74,7 @@ func FuzzDetect(f *testing.F) {
 	f.Add([]byte("{"), ";;")
 	f.Add([]byte("\xff\xfe<"), "a/b; c")
 	f.Fuzz(func(t *testing.T, body []byte, header string) {
-		got := Detect(body, header)
+		got := Detect(body, header, "")
 		if !strings.Contains(got.Type, "/") {
 			t.Errorf("type %q", got.Type)
 		}

@@ -10,9 +10,26 @@ import (
 // be mostly white space.
 const jsonIndentDepth = 64
 
-// readJSON sets JSON in lines, indented by two. What is not valid stays as it is.
+// maxReadableLine is the longest line, in bytes, of JSON that is in lines already.
+const maxReadableLine = 200
+
+// inLines says that text has no long line.
+func inLines(text string) bool {
+	for line := range strings.SplitSeq(text, "\n") {
+		if len(line) > maxReadableLine {
+			return false
+		}
+	}
+	return true
+}
+
+// readJSON sets JSON of long lines in short ones, indented by two. What is not
+// valid stays as it is.
 func readJSON(_ context.Context, in *Request) (*Document, error) {
 	d := &Document{Kind: KindData, Language: "json", Plain: in.Text}
+	if inLines(in.Text) {
+		return d, nil
+	}
 	if !json.Valid([]byte(in.Text)) {
 		d.warn("json: it is not valid JSON; shown as it is")
 		return d, nil

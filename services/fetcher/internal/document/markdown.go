@@ -167,9 +167,9 @@ func flatCell(s string) string {
 	return strings.Join(strings.Fields(s), " ")
 }
 
-// fenced is text as it stands, or in a code block whose fence is longer than any
+// Fenced is text as it stands, or in a code block whose fence is longer than any
 // in the text.
-func fenced(text, language string) string {
+func Fenced(text, language string) string {
 	if language == "" || text == "" {
 		return text
 	}

@@ -54,7 +54,7 @@ func (d *Document) Markdown() string {
 		return out.String()
 	}
 	if d.Blocks == nil {
-		return fenced(d.Plain, d.Language)
+		return Fenced(d.Plain, d.Language)
 	}
 	var out strings.Builder
 	for i, b := range d.Blocks {

@@ -1,0 +1,139 @@
+package fetcher
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"github.com/nanoclaw/nanoclaw/services/fetcher/internal/contenttype"
+	"github.com/nanoclaw/nanoclaw/services/fetcher/internal/document"
+	"github.com/nanoclaw/nanoclaw/services/fetcher/internal/extract"
+)
+
+// text is the main content of HTML, the content of a document, and other text as
+// it is.
+func (p *page) text() string {
+	switch {
+	case p.doc != nil:
+		text, warnings := p.doc.Text()
+		p.warnings = append(p.warnings, warnings...)
+		return text
+	case p.file != nil:
+		return p.file.Text()
+	}
+	return p.decoded
+}
+
+// markdown is the same as Markdown.
+func (p *page) markdown() string {
+	switch {
+	case p.doc != nil:
+		return p.text()
+	case p.file != nil:
+		return p.file.Markdown()
+	case p.kind.Type == contenttype.Plain || p.kind.Type == contenttype.Markdown:
+		return p.decoded
+	}
+	return document.Fenced(p.decoded, codeName(p.kind.Type))
+}
+
+// codeName is how Markdown calls text of a media type: the end of its subtype.
+func codeName(mediaType string) string {
+	_, name, _ := strings.Cut(mediaType, "/")
+	name = strings.TrimPrefix(name, "x-")
+	if at := strings.LastIndexByte(name, '+'); at >= 0 {
+		name = name[at+1:]
+	}
+	return name
+}
+
+// fullText is all text, that around the main content, too.
+func (p *page) fullText() string {
+	switch {
+	case p.doc != nil:
+		return p.doc.FullText()
+	case p.file != nil:
+		return p.file.Text()
+	}
+	return p.decoded
+}
+
+// links are those of the page, or of the document.
+func (p *page) links() []extract.Link {
+	out := []extract.Link{}
+	switch {
+	case p.doc != nil:
+		return p.doc.Links()
+	case p.file != nil:
+		for _, l := range p.file.Links() {
+			out = append(out, extract.Link{Text: l.Text, URL: l.URL})
+		}
+	}
+	return out
+}
+
+func (p *page) images() []extract.Image {
+	if p.doc == nil {
+		return []extract.Image{}
+	}
+	return p.doc.Images()
+}
+
+// tables are the tables of data.
+func (p *page) tables() []document.Table {
+	if p.file == nil {
+		return nil
+	}
+	return p.file.Tables()
+}
+
+// tableRows are the rows alone.
+func (p *page) tableRows() [][][]string {
+	out := [][][]string{}
+	for _, t := range p.tables() {
+		out = append(out, t.Rows)
+	}
+	return out
+}
+
+// minParagraph is how many characters a paragraph of the structured view has
+// more than.
+const minParagraph = 20
+
+// structured is the page in parts.
+func (p *page) structured() extract.Structured {
+	if p.doc != nil {
+		return p.doc.Structured()
+	}
+	s := extract.Structured{Meta: map[string]string{}, Headings: []extract.Heading{}, Paragraphs: []string{}}
+	if p.file == nil {
+		return s
+	}
+	s.Title = p.file.About.Title
+	for name, value := range p.file.About.Properties {
+		s.Meta[name] = value
+	}
+	for _, b := range p.file.Blocks {
+		text := b.Text()
+		switch {
+		case b.Kind == document.Heading:
+			s.Headings = append(s.Headings, extract.Heading{Level: b.Level, Text: text})
+		case b.Kind == document.PageMark:
+			s.Headings = append(s.Headings, extract.Heading{Level: 2, Text: text})
+		case utf8.RuneCountInString(text) > minParagraph:
+			s.Paragraphs = append(s.Paragraphs, text)
+		}
+	}
+	return s
+}
+
+// metadata is what the page or document says about itself.
+func (p *page) metadata() extract.Metadata {
+	switch {
+	case p.doc != nil:
+		return p.doc.Metadata()
+	case p.file != nil:
+		a := p.file.About
+		return extract.Metadata{Title: a.Title, Byline: a.Byline, Description: a.Description, Published: a.Published, Language: a.Language}
+	}
+	return extract.Metadata{}
+}
