@@ -96,9 +96,19 @@ func golden(t *testing.T, file, got string) {
 
 func pages(t testing.TB, prefix string) map[string][]byte {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join("testdata", prefix+"*.html"))
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no pages testdata/%s*.html (%v)", prefix, err)
+	out := Pages(t, "testdata", prefix)
+	if len(out) == 0 {
+		t.Fatalf("no pages testdata/%s*.html", prefix)
+	}
+	return out
+}
+
+// Pages are the files DIR/PREFIX*.html by their names; there may be none.
+func Pages(t testing.TB, dir, prefix string) map[string][]byte {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, prefix+"*.html"))
+	if err != nil {
+		t.Fatal(err)
 	}
 	out := map[string][]byte{}
 	for _, f := range files {

@@ -102,6 +102,9 @@ func (a *Adapter) Plan(q adapter.Query) (adapter.Plan, error) {
 				dropped = adapter.AlsoDropped(dropped, adapter.OptionLanguage)
 			}
 		}
+		if q.Count > pageSize {
+			dropped = adapter.AlsoDropped(dropped, adapter.OptionMaxResults)
+		}
 		interval, known := newsInterval(q.Freshness)
 		if !known {
 			dropped = adapter.AlsoDropped(dropped, adapter.OptionFreshness)

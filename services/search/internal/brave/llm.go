@@ -1,6 +1,7 @@
 package brave
 
 import (
+	"encoding/json"
 	"net/http"
 	"strconv"
 	"strings"
@@ -114,12 +115,9 @@ func isHeaderText(s string) bool {
 }
 
 type llmAnswer struct {
-	Grounding *struct {
-		Generic *[]grounded `json:"generic"`
-		POI     *grounded   `json:"poi"`
-		Map     []grounded  `json:"map"`
-	} `json:"grounding"`
-	Sources map[string]struct {
+	// Grounding is read list by list: one that is not known may hold results.
+	Grounding map[string]json.RawMessage `json:"grounding"`
+	Sources   map[string]struct {
 		Hostname jsonapi.Text  `json:"hostname"`
 		SiteName jsonapi.Text  `json:"site_name"`
 		Age      jsonapi.Texts `json:"age"`
@@ -139,14 +137,24 @@ func (a *LLM) Parse(r adapter.Response) (adapter.Page, outcome.Outcome) {
 }
 
 func readLLM(answer llmAnswer, r adapter.Response) (adapter.Page, outcome.Outcome) {
-	if answer.Grounding == nil || answer.Grounding.Generic == nil {
+	var generic *[]grounded
+	var poi *grounded
+	var places []grounded
+	for name, into := range map[string]any{"generic": &generic, "poi": &poi, "map": &places} {
+		if raw, ok := answer.Grounding[name]; ok && json.Unmarshal(raw, into) != nil {
+			return adapter.Page{}, outcome.Because(outcome.LayoutUnrecognised, "grounding texts that are not of the known form")
+		}
+	}
+	if generic == nil {
 		return adapter.Page{}, outcome.Because(outcome.LayoutUnrecognised, "no list of grounding texts")
 	}
-	places := answer.Grounding.Map
-	if answer.Grounding.POI != nil {
-		places = append([]grounded{*answer.Grounding.POI}, places...)
+	if poi != nil {
+		places = append([]grounded{*poi}, places...)
 	}
-	if len(*answer.Grounding.Generic)+len(places) == 0 {
+	if len(*generic)+len(places) == 0 {
+		if !allEmpty(answer.Grounding) {
+			return adapter.Page{}, outcome.Because(outcome.LayoutUnrecognised, "grounding texts of a kind that is not known")
+		}
 		return adapter.Page{CostUSD: costUSD}, outcome.Because(outcome.EmptyVerified, "an empty list of grounding texts")
 	}
 	var rows adapter.Rows
@@ -159,7 +167,7 @@ func readLLM(answer llmAnswer, r adapter.Response) (adapter.Page, outcome.Outcom
 			SiteName: firstClean(source.SiteName, source.Hostname), Passages: passages,
 		})
 	}
-	for _, g := range *answer.Grounding.Generic {
+	for _, g := range *generic {
 		add(g)
 	}
 	for _, g := range places {
@@ -171,6 +179,18 @@ func readLLM(answer llmAnswer, r adapter.Response) (adapter.Page, outcome.Outcom
 	p, o := rows.Page("")
 	p.CostUSD = costUSD
 	return p, o
+}
+
+// allEmpty reports whether nothing stands under any name.
+func allEmpty(lists map[string]json.RawMessage) bool {
+	for _, raw := range lists {
+		switch strings.Join(strings.Fields(string(raw)), "") {
+		case "null", "[]", "{}":
+		default:
+			return false
+		}
+	}
+	return true
 }
 
 // published reads the first of several forms of one date.

@@ -20,7 +20,7 @@ var (
 	resultA   = cascadia.MustCompile(`a.result__a`)
 	snippetA  = cascadia.MustCompile(`.result__snippet`)
 	stamp     = cascadia.MustCompile(`.result__extras__url > span:not(.result__icon), .result__timestamp`)
-	rowOrNone = cascadia.MustCompile(`.web-result, .result--no-result, .no-results`)
+	rowOrNone = cascadia.MustCompile(`a[href], .web-result, .result--no-result, .no-results`)
 	meant     = cascadia.MustCompile(`#did_you_mean, .did-you-mean`)
 	anchor    = cascadia.MustCompile(`a`)
 )
@@ -37,7 +37,7 @@ func readHTML(doc *goquery.Document, r adapter.Response) (adapter.Page, outcome.
 	}
 	// The same mark, further down, says that there are no more results. Only
 	// where it comes first does it say that there are none.
-	if list.FindMatcher(rowOrNone).First().IsMatcher(noResult) {
+	if noneBeforeRows(list.FindMatcher(rowOrNone), webResult, paid, func(s *goquery.Selection) bool { return s.IsMatcher(noResult) }) {
 		return adapter.Page{}, outcome.Because(outcome.EmptyVerified, "duckduckgo says that there are no results")
 	}
 	var rows adapter.Rows

@@ -18,7 +18,7 @@ var (
 	liteLink    = cascadia.MustCompile(`a.result-link`)
 	liteSnippet = cascadia.MustCompile(`td.result-snippet`)
 	liteStamp   = cascadia.MustCompile(`span.timestamp`)
-	liteCell    = cascadia.MustCompile(`td, td span, .no-results`)
+	liteCell    = cascadia.MustCompile(`a[href], a.result-link, td, td span, .no-results`)
 	litePaid    = cascadia.MustCompile(`.result-sponsored`)
 )
 
@@ -66,15 +66,14 @@ func readLite(doc *goquery.Document, r adapter.Response) (adapter.Page, outcome.
 	return rows.Page(alteredQuery(doc))
 }
 
-// saysNone looks for a cell that holds the words for "none" and nothing else.
+// saysNone looks for a cell that holds the words for "none" and nothing else,
+// before any row.
 func saysNone(doc *goquery.Document) bool {
-	none := false
-	doc.FindMatcher(liteCell).EachWithBreak(func(_ int, s *goquery.Selection) bool {
+	return noneBeforeRows(doc.FindMatcher(liteCell), liteLink, litePaid, func(s *goquery.Selection) bool {
 		switch strings.TrimSuffix(strings.ToLower(adapter.CleanText(s.Text())), ".") {
 		case "no results", "no more results":
-			none = true
+			return true
 		}
-		return !none
+		return false
 	})
-	return none
 }

@@ -96,7 +96,8 @@ type answer struct {
 		Content   jsonapi.Text `json:"content"`
 		Published jsonapi.Text `json:"publishedDate"`
 	} `json:"results"`
-	Unresponsive []jsonapi.Texts `json:"unresponsive_engines"`
+	// Unresponsive is there in every answer.
+	Unresponsive *[]jsonapi.Texts `json:"unresponsive_engines"`
 }
 
 // Parse implements adapter.Adapter.
@@ -114,8 +115,11 @@ func read(a answer, r adapter.Response) (adapter.Page, outcome.Outcome) {
 	switch {
 	case a.Results == nil:
 		return adapter.Page{}, outcome.Because(outcome.LayoutUnrecognised, "no list of results")
-	case len(*a.Results) == 0 && len(a.Unresponsive) > 0:
-		return adapter.Page{}, unresponsive(a.Unresponsive)
+	case len(*a.Results) == 0 && a.Unresponsive == nil:
+		// Nobody says that all engines behind it answered.
+		return adapter.Page{}, outcome.Because(outcome.LayoutUnrecognised, "an empty list and no word about the engines behind it")
+	case len(*a.Results) == 0 && len(*a.Unresponsive) > 0:
+		return adapter.Page{}, unresponsive(*a.Unresponsive)
 	case len(*a.Results) == 0:
 		return adapter.Page{}, outcome.Because(outcome.EmptyVerified, "an empty list of results")
 	}

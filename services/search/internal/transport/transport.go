@@ -44,10 +44,23 @@ type Client struct {
 	direct  *http.Transport
 }
 
+// Options are what a client may do in another way.
+type Options struct {
+	// Dial reaches addresses from the configuration; nil means over the network,
+	// within 5 s.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+}
+
 // New makes a client. Close it at the end.
-func New(guard *netguard.Guard) *Client {
+func New(guard *netguard.Guard) *Client { return NewWith(guard, Options{}) }
+
+// NewWith makes a client with options. Close it at the end.
+func NewWith(guard *netguard.Guard, o Options) *Client {
+	if o.Dial == nil {
+		o.Dial = (&net.Dialer{Timeout: dialTimeout}).DialContext
+	}
 	direct := guard.Transport(netguard.TransportOptions{})
-	direct.DialContext = (&net.Dialer{Timeout: dialTimeout}).DialContext
+	direct.DialContext = o.Dial
 	return &Client{guard: guard, guarded: guard.Transport(netguard.TransportOptions{}), direct: direct}
 }
 
