@@ -135,17 +135,15 @@ func appendRounds(out []provider.Message, rounds []Round, own Own) []provider.Me
 	return out
 }
 
-// maxCallID is the longest id of a call that every provider takes back.
-const maxCallID = 64
-
 // callIDs are the ids that the provider gave, as far as they tell the calls of
-// the round apart and can be sent back.
+// the round apart. In what form they go back is the profile's business: some
+// models need their own verbatim.
 func callIDs(tools []schema.ToolCall) []string {
 	ids := make([]string, len(tools))
 	seen := map[string]bool{}
 	for i, t := range tools {
 		ids[i] = t.ProviderCallID
-		if ids[i] == "" || len(ids[i]) > maxCallID || seen[ids[i]] {
+		if ids[i] == "" || seen[ids[i]] {
 			ids[i] = t.ID
 		}
 		seen[ids[i]] = true

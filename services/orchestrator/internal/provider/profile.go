@@ -41,7 +41,8 @@ type Profile struct {
 	// goes back, under the name it came by, with every answer that called tools.
 	KeepsReasoning bool
 	// ReasoningField is the member without which the endpoint refuses an answer
-	// that called tools, also one that came without reasoning; empty: none.
+	// that called tools, also one that came without reasoning. It is sent under
+	// this name, but where thinking is switched off; empty: none is demanded.
 	ReasoningField string
 	// CallMembers is a JSON object whose members the first call of an answer gets
 	// when no call of it has members of its own: calls that another model made, at

@@ -1,6 +1,7 @@
 package provider
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -145,15 +146,14 @@ const noReasoning = " "
 // reasoning is what goes back of the thoughts of an answer with calls, and under
 // which name; no name: nothing does.
 func (w wiring) reasoning(m Message) (field, text string) {
+	demanded := w.profile.ReasoningField
 	switch {
 	case w.profile.KeepsReasoning:
 		return "", ""
-	case m.ReasoningField != "":
+	case demanded == "" || w.thinking == ThinkingOff:
 		return m.ReasoningField, m.Reasoning
-	case w.profile.ReasoningField != "" && w.thinking != ThinkingOff:
-		return w.profile.ReasoningField, noReasoning
 	}
-	return "", ""
+	return demanded, cmp.Or(m.Reasoning, noReasoning)
 }
 
 // history writes the calls of an earlier answer. Arguments are always

@@ -74,6 +74,54 @@ func TestMessagesAreWrittenSoThatProvidersAcceptThem(t *testing.T) {
 	}
 }
 
+func TestReasoningGoesBackAsTheProfileSays(t *testing.T) {
+	call := []Call{{ID: "c1", Name: "f", Arguments: "{}"}}
+	thought := Message{Role: RoleAssistant, Calls: call, Reasoning: "hm", ReasoningField: "reasoning"}
+	foreign := Message{Role: RoleAssistant, Calls: call}
+	empty := Message{Role: RoleAssistant, Calls: call, ReasoningField: "reasoning_content"}
+	tests := []struct {
+		name     string
+		profile  string
+		thinking Thinking
+		msg      Message
+		want     map[string]any // reasoning members
+	}{
+		{"as it came", "plain", "", thought, map[string]any{"reasoning": "hm"}},
+		{"none where none came", "plain", "", foreign, map[string]any{}},
+		{"empty as it came", "plain", "", empty, map[string]any{"reasoning_content": ""}},
+		{"never to OpenAI", "openai", "", thought, map[string]any{}},
+		{"never to Mistral", "mistral", "", empty, map[string]any{}},
+		{"under the name that DeepSeek demands", "deepseek", "", thought, map[string]any{"reasoning_content": "hm"}},
+		{"a space to DeepSeek for an answer of another model", "deepseek", ThinkingOn, foreign, map[string]any{"reasoning_content": " "}},
+		{"a space to Kimi for an empty one", "kimi", "", empty, map[string]any{"reasoning_content": " "}},
+		{"nothing is demanded of a model that does not think", "kimi", ThinkingOff, foreign, map[string]any{}},
+		{"none without calls", "kimi", "", Message{Role: RoleAssistant, Content: "x", Reasoning: "hm", ReasoningField: "reasoning_content"}, map[string]any{}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			profile, err := NamedProfile(tt.profile, "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			var body struct {
+				Messages []map[string]any `json:"messages"`
+			}
+			if err := json.Unmarshal(sentTo(t, Config{Profile: profile, Thinking: tt.thinking}, Request{Messages: []Message{tt.msg}}), &body); err != nil {
+				t.Fatal(err)
+			}
+			got := map[string]any{}
+			for name, v := range body.Messages[0] {
+				if strings.HasPrefix(name, "reasoning") {
+					got[name] = v
+				}
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
 func TestOptionsAreWrittenAsAskedAndAsTheEndpointTakesThem(t *testing.T) {
 	zero := 0.0
 	full := Request{
