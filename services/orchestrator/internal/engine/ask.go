@@ -85,8 +85,9 @@ func (t *turn) attempt(ctx context.Context, m Model, round int, req provider.Req
 	account, refused := m.Account.Enter()
 	if refused != nil {
 		if t.call != nil { // begun with the run, and not made
-			t.open, t.call = t.call, nil
-			t.open.Error = refused.Error()
+			mc := *t.call
+			mc.Error = refused.Error()
+			t.open, t.call = &mc, nil
 		}
 		return refused, nil
 	}

@@ -16,36 +16,56 @@ import (
 // The owner dies at the nth time that it looks at its clock, which it does at
 // every commit and every call: wherever that is, the run ends right.
 func TestACrashAtAnyMomentLosesNothingAndRepeatsNothing(t *testing.T) {
-	const moments = 60 // more than a run of this story has
-	outlived := 0
-	for n := int32(1); n <= moments; n++ {
-		t.Run(fmt.Sprint(n), func(t *testing.T) {
-			in(t, func(t *testing.T) {
-				if crashAt(t, n) {
-					outlived++
-				}
-			})
+	for _, story := range []struct {
+		name    string
+		moments int32 // more than a run of the story has
+		tell    func(w *world)
+	}{
+		{"a run with two rounds of calls", 60, func(w *world) {
+			w.script = []reply{call("pure", "keyed", "opaque"), callAfter("Now the other. ", "queryable"), say("All done.")}
+		}},
+		{"a run whose arguments are corrected and whose model fails", 90, func(w *world) {
+			w.family("m>b", "b")
+			w.scripts = map[string][]reply{
+				"m": {call("pure", "keyed "+twice, "opaque "+twice), fail("Now ", broke(provider.KindMalformed)), fail("All ", broke(provider.KindMalformed))},
+				"b": {nil, callAfter("Now the other. ", "queryable "+twice), say("All done.")},
+			}
+			w.corrector = say(`{"text":"b"}`)
+		}},
+	} {
+		t.Run(story.name, func(t *testing.T) {
+			var outlived int32
+			for n := int32(1); n <= story.moments; n++ {
+				t.Run(fmt.Sprint(n), func(t *testing.T) {
+					in(t, func(t *testing.T) {
+						if crashAt(t, n, story.tell) {
+							outlived++
+						}
+					})
+				})
+			}
+			if outlived == 0 || outlived > story.moments/2 {
+				t.Errorf("%d of %d runs outlived their moment: the story has another length now", outlived, story.moments)
+			}
 		})
-	}
-	if outlived == 0 || outlived > moments/2 {
-		t.Errorf("%d of %d runs outlived their moment: the story has another length now", outlived, moments)
 	}
 }
 
-// crashAt plays the story with a crash and reports whether it had ended before.
-func crashAt(t *testing.T, n int32) (outlived bool) {
+// callAfter says something and makes tool calls.
+func callAfter(text string, calls ...string) reply {
+	return func(ctx context.Context, req provider.Request, yield func(provider.Delta) error) (provider.Response, error) {
+		_, _ = say(text)(ctx, req, yield)
+		resp, err := call(calls...)(ctx, req, yield)
+		resp.Text = text
+		return resp, err
+	}
+}
+
+// crashAt plays a story with a crash and reports whether it had ended before.
+func crashAt(t *testing.T, n int32, tell func(*world)) (outlived bool) {
 	var effects [4]atomic.Int32
 	w := newWorld(t, counting(&effects)...)
-	w.script = []reply{
-		call("pure", "keyed", "opaque"),
-		func(ctx context.Context, req provider.Request, yield func(provider.Delta) error) (provider.Response, error) {
-			_, _ = say("Now the other. ")(ctx, req, yield)
-			resp, err := call("queryable")(ctx, req, yield)
-			resp.Text = "Now the other. "
-			return resp, err
-		},
-		say("All done."),
-	}
+	tell(w)
 	var armed atomic.Pointer[engine]
 	var looks atomic.Int32
 	first := w.engineAt("a", func() time.Time {
@@ -84,7 +104,10 @@ func crashAt(t *testing.T, n int32) (outlived bool) {
 	if n, calls := w.count("usage_ledger", "kind = 'tool'"), w.count("tool_calls", "attempt > 0"); n != calls {
 		t.Errorf("%d tool calls booked of %d", n, calls)
 	}
-	w.script = []reply{say("Next.")}
+	if n, ended := w.count("usage_ledger", "kind = 'model'"), w.count("model_calls", "input_tokens > 0"); n != ended {
+		t.Errorf("%d model calls booked of %d that ended", n, ended)
+	}
+	w.script, w.scripts = []reply{say("Next.")}, nil
 	if next := second.ended(second.ask(conv)); outcome(next) != "completed stop" {
 		t.Errorf("the next run: %s", outcome(next))
 	}

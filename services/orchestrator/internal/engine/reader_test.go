@@ -160,3 +160,17 @@ func (w *world) count(table, where string) int {
 func outcome(r schema.Run) string {
 	return strings.Join(strings.Fields(r.Status+" "+r.FinishReason+" "+r.ErrorReason), " ")
 }
+
+// modelCalls are the states of a run's model calls, in order.
+func (w *world) modelCalls(r schema.Run) string {
+	w.t.Helper()
+	calls, err := w.runs.ModelCalls(context.Background(), r.ID)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	var out []string
+	for _, c := range calls {
+		out = append(out, c.State)
+	}
+	return strings.Join(out, " ")
+}

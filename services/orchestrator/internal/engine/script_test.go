@@ -14,22 +14,35 @@ import (
 // reply is one model call.
 type reply func(ctx context.Context, req provider.Request, yield func(provider.Delta) error) (provider.Response, error)
 
-// Model makes an engine its own models: there is one, "m".
+// Model makes an engine its own models: there is "m", and those of the world.
 func (e *engine) Model(id string) (Model, bool) {
-	return Model{ID: id, Name: id, ContextWindow: 128_000, Streamer: e}, id == "m"
+	m, ok := e.w.models[id]
+	if !ok && id != "m" {
+		return Model{}, false
+	}
+	m.ID, m.Name, m.Streamer = id, id, scripted{e, id}
+	if m.ContextWindow == 0 {
+		m.ContextWindow = 128_000
+	}
+	return m, true
 }
 
 // callerKey has the engine that makes a model call.
 type callerKey struct{}
 
-// Stream plays the world's script.
-func (e *engine) Stream(ctx context.Context, req provider.Request, yield func(provider.Delta) error) (provider.Response, error) {
-	return e.w.stream(context.WithValue(ctx, callerKey{}, e), req, yield)
+// scripted is a model of an engine. It plays the world's script.
+type scripted struct {
+	*engine
+	id string
+}
+
+func (s scripted) Stream(ctx context.Context, req provider.Request, yield func(provider.Delta) error) (provider.Response, error) {
+	return s.w.stream(context.WithValue(ctx, callerKey{}, s.engine), s.id, req, yield)
 }
 
 // stream plays the reply for the round that the request asks for. Every request
 // must be one that a strict provider takes.
-func (w *world) stream(ctx context.Context, req provider.Request, yield func(provider.Delta) error) (provider.Response, error) {
+func (w *world) stream(ctx context.Context, model string, req provider.Request, yield func(provider.Delta) error) (provider.Response, error) {
 	if err := strict(req); err != nil {
 		w.t.Errorf("a strict provider refuses the request: %v", err)
 	}
@@ -42,11 +55,20 @@ func (w *world) stream(ctx context.Context, req provider.Request, yield func(pro
 			round++
 		}
 	}
-	w.mu.Lock()
-	w.requests = append(w.requests, req)
 	var r reply
-	if round < len(w.script) {
-		r = w.script[round]
+	w.mu.Lock()
+	if req.Messages[0].Content == correctorRules {
+		w.corrections = append(w.corrections, req)
+		r = w.corrector
+	} else {
+		w.requests, w.asked = append(w.requests, req), append(w.asked, model)
+		script := w.script
+		if own, ok := w.scripts[model]; ok {
+			script = own
+		}
+		if round < len(script) {
+			r = script[round]
+		}
 	}
 	w.mu.Unlock()
 	if r == nil {

@@ -56,19 +56,27 @@ type tool struct {
 // world is a database, a tool provider and a scripted model; engines come and
 // go in it.
 type world struct {
-	t       testing.TB
-	dir     string
-	sync    store.Synchronous
-	db      *store.DB
-	runs    *run.Store
-	convs   *conversation.Store
-	results *result.Keeper
-	tools   *registry.Registry
-	cfg     Config
+	t        testing.TB
+	dir      string
+	sync     store.Synchronous
+	db       *store.DB
+	runs     *run.Store
+	convs    *conversation.Store
+	results  *result.Keeper
+	tools    *registry.Registry
+	provider *registry.Provider // of them
+	cfg      Config
+
+	models map[string]Model // beside "m", or in its place
 
 	mu       sync.Mutex
-	script   []reply // by round of a turn, from 0
+	script   []reply            // by round of a turn, from 0
+	scripts  map[string][]reply // of models that have one of their own
 	requests []provider.Request
+	asked    []string // the models of the requests
+
+	corrector   reply // answers corrector passes; nil: it refuses them
+	corrections []provider.Request
 }
 
 func newWorld(t testing.TB, tools ...tool) *world {
@@ -137,8 +145,14 @@ func (w *world) serve(tools []tool) {
 		_ = p.Close()
 		s.Stop()
 	})
-	w.tools = registry.New([]*registry.Provider{{Name: "test", Client: toolv1.NewToolProviderServiceClient(conn)}},
-		registry.Policy{Enabled: []string{"*"}}, quiet())
+	w.provider = &registry.Provider{Name: "test", Client: toolv1.NewToolProviderServiceClient(conn)}
+	w.approve()
+}
+
+// approve lets tools be called that would ask.
+func (w *world) approve(names ...string) {
+	w.t.Helper()
+	w.tools = registry.New([]*registry.Provider{w.provider}, registry.Policy{Enabled: []string{"*"}, AutoApprove: names}, quiet())
 	if err := w.tools.Load(w.t.Context()); err != nil {
 		w.t.Fatal(err)
 	}

@@ -31,6 +31,14 @@ var writes = []struct {
 	{"FinishCall", func(w *world, st Started) error {
 		return w.FinishCall(ctx, st.Lease, st.Call, []schema.ToolCall{planned(st, "new", 0)}, note("x"))
 	}},
+	{"Correct", func(w *world, st Started) error {
+		c, mc := planned(st, "old", 0), st.Call
+		c.ArgsCanonical, mc.State, mc.InputTokens = "{}", schema.ModelCallCorrected, 5
+		return w.Correct(ctx, st.Lease, &mc, c, note("x"))
+	}},
+	{"Correct without a model call", func(w *world, st Started) error {
+		return w.Correct(ctx, st.Lease, nil, planned(st, "old", 0))
+	}},
 	{"Dispatch", func(w *world, st Started) error {
 		c := planned(st, "old", 0)
 		return w.Dispatch(ctx, st.Lease, []*schema.ToolCall{&c})
