@@ -1,0 +1,199 @@
+package cleanse
+
+import (
+	"strings"
+
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+)
+
+// Hidden says whether an element is kept from the eyes of a page's readers by
+// its own attributes: hidden, aria-hidden, or a style that gives it no place,
+// size, ink or contrast. Style sheets are not read. What is in a hidden element
+// is hidden too, and not asked here.
+//
+// A body that is aria-hidden is not hidden: pages are often saved with a dialog
+// before them.
+func Hidden(n *html.Node) bool {
+	for i := range n.Attr {
+		switch a := &n.Attr[i]; a.Key {
+		case "hidden":
+			if !strings.EqualFold(a.Val, "until-found") {
+				return true
+			}
+		case "aria-hidden":
+			if strings.EqualFold(strings.TrimSpace(a.Val), "true") && n.DataAtom != atom.Body && n.DataAtom != atom.Html {
+				return true
+			}
+		case "style":
+			if len(a.Val) >= len("zoom:0") && styleHides(n, a.Val) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// look is what an inline style says about whether an element is seen.
+type look struct {
+	color, background string
+	away              bool // moved out of the page, where it is positioned
+	positioned        bool
+	clipped           bool // cut to nothing, where it is positioned
+	flat              bool // without width or height
+	cut               bool // what does not fit is not shown
+	inkless           bool // its letters have no color
+	inkClip           bool // its background shows through its letters
+}
+
+// styleHides reads the declarations of a style once.
+func styleHides(n *html.Node, style string) bool {
+	var l look
+	for style != "" {
+		var decl string
+		decl, style, _ = strings.Cut(style, ";")
+		key, val, ok := strings.Cut(decl, ":")
+		if !ok {
+			continue
+		}
+		val = strings.TrimSpace(val)
+		if at := strings.IndexByte(val, '!'); at > 0 {
+			val = strings.TrimSpace(val[:at])
+		}
+		if val != "" && l.declare(strings.TrimSpace(key), val) {
+			return true
+		}
+	}
+	switch {
+	case l.positioned && (l.away || l.clipped), l.flat && l.cut, l.inkless && !l.inkClip:
+		return true
+	case l.color != "":
+		return l.noContrast(n)
+	}
+	return false
+}
+
+// declare takes in one declaration and says whether it alone hides.
+func (l *look) declare(key, val string) bool {
+	switch {
+	case is(key, "display"):
+		return is(val, "none")
+	case is(key, "visibility"):
+		return is(val, "hidden") || is(val, "collapse")
+	case is(key, "content-visibility"):
+		return is(val, "hidden")
+	case is(key, "opacity"):
+		v, ok := number(val)
+		return ok && v <= 0.02
+	case is(key, "font-size"):
+		v, ok := number(val)
+		return ok && (v <= 0 || v <= 1 && has(val, "px"))
+	case is(key, "font"):
+		v, ok := number(val)
+		return ok && v <= 0
+	case is(key, "text-indent"):
+		return far(val)
+	case is(key, "transform"):
+		return has(val, "scale(0)") || has(val, "scale3d(0") || has(val, "translate") && farInside(val)
+	case is(key, "zoom"), is(key, "scale"):
+		v, ok := number(val)
+		return ok && v <= 0
+	case is(key, "clip-path"):
+		return has(val, "inset(50%") || has(val, "inset(100%") || has(val, "circle(0") || has(val, "polygon(0 0, 0 0") || has(val, "polygon(0 0,0 0")
+	case is(key, "position"):
+		l.positioned = is(val, "absolute") || is(val, "fixed")
+	case is(key, "left"), is(key, "top"), is(key, "right"), is(key, "bottom"):
+		l.away = l.away || far(val)
+	case is(key, "margin-left"), is(key, "margin-top"):
+		return far(val)
+	case is(key, "clip"):
+		l.clipped = emptyRect(val)
+	case is(key, "width"), is(key, "height"):
+		v, ok := number(val)
+		l.flat = l.flat || ok && v <= 1 && !has(val, "%") && !has(val, "em") && !has(val, "v")
+	case is(key, "overflow"):
+		l.cut = has(val, "hidden") || has(val, "clip")
+	case is(key, "color"), is(key, "-webkit-text-fill-color"):
+		l.inkless = l.inkless || noInk(val)
+		if is(key, "color") {
+			l.color = val
+		}
+	case is(key, "background-color"):
+		l.background = val
+	case is(key, "background"):
+		l.background = val
+		l.inkClip = l.inkClip || has(val, "text")
+	case is(key, "background-clip"), is(key, "-webkit-background-clip"):
+		l.inkClip = l.inkClip || has(val, "text")
+	case is(key, "text-shadow"):
+		l.inkClip = l.inkClip || !is(val, "none")
+	}
+	return false
+}
+
+// noContrast says whether the letters have the color of what is behind them,
+// as far as inline styles tell. White letters on a page whose elements say
+// nothing of any style stand on white.
+func (l *look) noContrast(n *html.Node) bool {
+	color, ok := parseColor(l.color)
+	if !ok {
+		return false
+	}
+	behind := l.background
+	bare := true
+	for p, up := n.Parent, 0; behind == "" && p != nil && up < 32; p, up = p.Parent, up+1 {
+		for i := range p.Attr {
+			switch a := &p.Attr[i]; a.Key {
+			case "bgcolor":
+				behind = a.Val
+			case "style":
+				if v := backgroundOf(a.Val); v != "" {
+					behind = v
+				}
+			case "class", "id", "background":
+				bare = false // a style sheet may give it a background
+			}
+		}
+	}
+	if behind == "" {
+		return bare && !hasClass(n) && color >= 0xf8f8f8 && color&0xff >= 0xf8 && color>>8&0xff >= 0xf8
+	}
+	back, ok := parseColor(behind)
+	return ok && near(color, back)
+}
+
+func hasClass(n *html.Node) bool {
+	for i := range n.Attr {
+		if n.Attr[i].Key == "class" || n.Attr[i].Key == "id" {
+			return true
+		}
+	}
+	return false
+}
+
+// backgroundOf is the background that a style gives, "" without one.
+func backgroundOf(style string) string {
+	found := ""
+	for style != "" {
+		var decl string
+		decl, style, _ = strings.Cut(style, ";")
+		key, val, _ := strings.Cut(decl, ":")
+		if key = strings.TrimSpace(key); is(key, "background") || is(key, "background-color") {
+			found = strings.TrimSpace(val)
+		}
+	}
+	return found
+}
+
+// is compares with a word in lower case, in any letter case.
+func is(s, word string) bool { return len(s) == len(word) && strings.EqualFold(s, word) }
+
+// has finds a text in lower case, in any letter case.
+func has(s, sub string) bool {
+	for i := 0; i+len(sub) <= len(s); i++ {
+		if strings.EqualFold(s[i:i+len(sub)], sub) {
+			return true
+		}
+	}
+	return false
+}
