@@ -14,12 +14,17 @@
 // common ones without it; the assembler turns chunks into deltas and the
 // response, and is a pure state machine. Where the bytes alone have more than one
 // right reading, a Profile of the endpoint decides: prose then finds thoughts and
-// tool calls in the text. Tools go out under names that every provider takes
-// (nameMap). What a model wrote as arguments is kept as it is; package arguments
-// reads it when the call is decided about.
+// tool calls in the text. What a model wrote as arguments is kept as it is; package
+// arguments reads it when the call is decided about.
+//
+// What goes out is made for the endpoint too, by the same Profile, which is data:
+// ids of calls (IDRule), schemas (Dialect), reasoning, switches and members of its
+// own. Tools go out under names that every provider takes (nameMap), or, for models
+// without tool calls, as text (promptTools).
 //
 // A Client makes one attempt. Whether a failed call is repeated is the
 // caller's decision; Error.Retryable and Error.RetryAfter help with it. The
 // one exception: an endpoint that refuses an optional request member by name
-// is asked again without it, and the client remembers.
+// is asked again without it, and the client remembers (concessions); the answer's
+// warnings say what was left out.
 package provider
