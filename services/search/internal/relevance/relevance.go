@@ -11,13 +11,18 @@ import (
 	"github.com/nanoclaw/nanoclaw/services/search/internal/adapter"
 )
 
-// Shares of rows that have a word of the query.
 const (
-	// enough is the share from which all rows are taken as they are.
+	// enough is the share of matching rows from which all rows are taken as
+	// they are.
 	enough = 0.3
-	// few is the share below which the page is taken for a decoy. Between
-	// the two only the matching rows are kept.
+	// few is the share below which the page is taken for a decoy. Between the
+	// two only the matching rows are kept, if one of them matches well.
 	few = 0.1
+	// well is how many words of the query make a match that is no accident: of
+	// one row, where few rows match, and of all rows together where the query
+	// has manyWords.
+	well      = 2
+	manyWords = 4
 )
 
 // Verdict is what became of the rows.
@@ -35,35 +40,58 @@ type Verdict struct {
 //
 // A row matches when title, snippet or address has one distinctive word of the
 // query; for Chinese, Japanese and Korean, one pair of neighbouring characters.
+// Words that stand in texts of every kind (best, 2026, 教程) count only in
+// queries that have no others.
 func Judge(query string, rows []adapter.Result) Verdict {
 	words := distinctive(query)
 	if len(rows) == 0 || len(words) == 0 {
 		return Verdict{Kept: rows, Share: 1}
 	}
 	var matching []adapter.Result
+	covered := map[string]bool{}
+	best, scripts := 0, script(0)
 	for _, r := range rows {
-		if matches(words, r) {
+		text := termsOf(r.Title + " " + r.Snippet + " " + readable(r.URL))
+		scripts |= text.scripts
+		found := 0
+		for _, w := range words {
+			if text.has(w) {
+				covered[w] = true
+				found++
+			}
+		}
+		if found > 0 {
 			matching = append(matching, r)
 		}
+		best = max(best, found)
 	}
 	share := float64(len(matching)) / float64(len(rows))
 	switch {
+	case share < few, len(covered) < needed(words, scripts):
+		return Verdict{Share: share, Decoy: true}
 	case share >= enough:
 		return Verdict{Kept: rows, Share: share}
-	case share >= few:
-		return Verdict{Kept: matching, Share: share}
+	case best < min(well, len(words)):
+		return Verdict{Share: share, Decoy: true}
 	}
-	return Verdict{Share: share, Decoy: true}
+	return Verdict{Kept: matching, Share: share}
 }
 
-func matches(words []string, r adapter.Result) bool {
-	text := termsOf(r.Title + " " + r.Snippet + " " + readable(r.URL))
+// needed is how many words of the query all rows together must have: a single
+// one that stands in the boilerplate of every row is no answer to many. Words of
+// a script that no row uses are left out: a Chinese question about React may
+// well be answered in English.
+func needed(words []string, scripts script) int {
+	comparable := 0
 	for _, w := range words {
-		if text.has(w) {
-			return true
+		if scriptOf(firstRune(w))&scripts != 0 {
+			comparable++
 		}
 	}
-	return false
+	if comparable < manyWords {
+		return 1
+	}
+	return well
 }
 
 // readable undoes percent encoding, so that words in a path can be compared.

@@ -29,13 +29,36 @@ const (
 		です ます した して する ある いる こと から まで とは 方法`
 )
 
-var stops = func() map[string]bool {
+// Words, and pairs of characters, that stand in texts about anything.
+const (
+	weakWords = `best top new latest list lists guide guides tutorial tutorials review reviews price prices cost cheap free
+		online home time times day days year years rate rates record records example examples tips explained difference
+		meaning definition official website site page download help find read make work works need good better more
+		first last full open start using near today tomorrow now many much people way ways thing things want know
+		get getting keep keeps ever still also video pdf`
+	weakPairs = `教程 攻略 推荐 排行 排名 行榜 最新 大全 官网 下载 免费 时间 价格 多少 区别 解析 技巧 意思 介绍 查询 流程 入门 详解 对比 
+		哪家 哪种 好吃 好用 使用 问题 解决 办法 一览 分析 学习 中国 おす すめ 一覧 ランキ ンキン キング 使い い方 比較`
+)
+
+func setOf(lists ...string) map[string]bool {
 	m := map[string]bool{}
-	for _, w := range strings.Fields(stopWords + " " + stopPairs) {
-		m[w] = true
+	for _, list := range lists {
+		for _, w := range strings.Fields(list) {
+			m[w] = true
+		}
 	}
 	return m
-}()
+}
+
+var (
+	stops = setOf(stopWords, stopPairs)
+	weak  = setOf(weakWords, weakPairs)
+)
+
+// year is a number that dates a text rather than says what it is about.
+var year = regexp.MustCompile(`^(?:19|20)\d\d年?$`)
+
+func isWeak(word string) bool { return weak[word] || year.MatchString(word) }
 
 // minAlone is how many letters a query's only word needs to be judged by.
 const minAlone = 3
@@ -44,11 +67,19 @@ const minAlone = 3
 // when the query has nothing to go by.
 func distinctive(query string) []string {
 	plain := excluded.ReplaceAllString(operator.ReplaceAllString(query, " "), " ")
-	var words []string
-	for w := range split(plain, false) {
-		if !stops[w] {
-			words = append(words, w)
+	var words, strong []string
+	set, _ := split(plain, false)
+	for w := range set {
+		if stops[w] {
+			continue
 		}
+		words = append(words, w)
+		if !isWeak(w) {
+			strong = append(strong, w)
+		}
+	}
+	if len(strong) > 0 {
+		words = strong
 	}
 	if len(words) == 1 && utf8.RuneCountInString(words[0]) < minAlone && !wide(firstRune(words[0])) {
 		return nil
@@ -59,12 +90,14 @@ func distinctive(query string) []string {
 
 // terms is the set of words of a text.
 type terms struct {
-	set    map[string]bool
-	sorted []string
+	set     map[string]bool
+	sorted  []string
+	scripts script
 }
 
 func termsOf(text string) terms {
-	t := terms{set: split(text, true)}
+	var t terms
+	t.set, t.scripts = split(text, true)
 	for w := range t.set {
 		t.sorted = append(t.sorted, w)
 	}
@@ -77,7 +110,8 @@ func termsOf(text string) terms {
 const minStem = 4
 
 // has reports whether the text has the word, or another form of it: one that
-// begins with the word or with which the word begins.
+// begins with the word, with which the word begins, or that has a long stem in
+// common with it ("unemployed", "unemployment").
 func (t terms) has(word string) bool {
 	if t.set[word] {
 		return true
@@ -86,8 +120,10 @@ func (t terms) has(word string) bool {
 		return false
 	}
 	at, _ := slices.BinarySearch(t.sorted, word)
-	if at < len(t.sorted) && strings.HasPrefix(t.sorted[at], word) {
-		return true
+	for _, neighbour := range t.sorted[max(at-1, 0):min(at+1, len(t.sorted))] {
+		if strings.HasPrefix(neighbour, word) || sameStem(neighbour, word) {
+			return true
+		}
 	}
 	for n := len(word) - 1; n >= minStem; n-- {
 		if utf8.RuneStart(word[n]) && t.set[word[:n]] && len(word)-n <= 3 {
@@ -97,11 +133,27 @@ func (t terms) has(word string) bool {
 	return false
 }
 
+// longStem is how many letters must agree for two words that end differently,
+// and so much of the shorter one, in tenths.
+const (
+	longStem   = 7
+	stemTenths = 7
+)
+
+func sameStem(a, b string) bool {
+	n := 0
+	for n < min(len(a), len(b)) && a[n] == b[n] {
+		n++
+	}
+	return utf8.RuneCountInString(a[:n]) >= longStem && n*10 >= min(len(a), len(b))*stemTenths
+}
+
 // split gives the words of a text: runs of letters and digits, and for scripts
 // without spaces every pair of neighbours; on wish each character of those
-// scripts too, for queries that have one standing alone.
-func split(text string, singles bool) map[string]bool {
-	set := map[string]bool{}
+// scripts too, for queries that have one standing alone. It also gives the
+// scripts that the text is written in.
+func split(text string, singles bool) (set map[string]bool, scripts script) {
+	set = map[string]bool{}
 	text = strings.ToLower(norm.NFKC.String(text))
 	var run []rune
 	flush := func() {
@@ -126,12 +178,35 @@ func split(text string, singles bool) map[string]bool {
 			flush()
 		}
 		run = append(run, r)
+		scripts |= scriptOf(r)
 		if singles && wide(r) {
 			set[string(r)] = true
 		}
 	}
 	flush()
-	return set
+	return set, scripts
+}
+
+// script is a set of groups of writing systems.
+type script uint
+
+const (
+	alphabetic script = 1 << iota // Latin, digits and what is like them
+	cyrillic
+	eastAsian
+	other
+)
+
+func scriptOf(r rune) script {
+	switch {
+	case wide(r):
+		return eastAsian
+	case unicode.Is(unicode.Cyrillic, r):
+		return cyrillic
+	case unicode.IsDigit(r), unicode.Is(unicode.Latin, r), r == '+', r == '#':
+		return alphabetic
+	}
+	return other
 }
 
 // wide reports whether a script writes words without spaces between them.
