@@ -10,9 +10,11 @@ import (
 	"sync"
 	"testing"
 
+	"golang.org/x/time/rate"
 	"google.golang.org/grpc"
 
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/config"
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/rpc"
 	"github.com/nanoclaw/nanoclaw/services/orchestrator"
 	"github.com/nanoclaw/nanoclaw/services/test/internal/world"
 	"github.com/nanoclaw/nanoclaw/services/toolkit"
@@ -89,7 +91,11 @@ func TestEveryRecordedAnswerIsReadRightByTheRunningSuite(t *testing.T) {
 	runs := make([]reader, len(all))
 	slots := make(chan struct{}, atOnce)
 	var wg sync.WaitGroup
+	pace := rate.NewLimiter(rpc.DefaultRatePerSecond/4, rpc.DefaultBurst/4) // a run is two calls and a stream
 	for i, r := range all {
+		if err := pace.Wait(t.Context()); err != nil {
+			t.Fatal(err)
+		}
 		conversation := c.Conversation(t)
 		wg.Go(func() {
 			slots <- struct{}{}
