@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"google.golang.org/grpc/status"
@@ -67,17 +68,20 @@ var leaks = []struct {
 }
 
 func TestSecretsAreShownNowhere(t *testing.T) {
-	var leak func(http.ResponseWriter, *http.Request)
-	asked := 0
-	endpoint := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if asked++; r.Header.Get("Authorization") != "Bearer "+modelKey {
-			t.Errorf("the endpoint was given %q", r.Header.Get("Authorization"))
-		}
-		leak(w, r)
-	}))
-	t.Cleanup(endpoint.Close)
 	w := world.New(t, answering)
-	w.Config.Models[0].APIURL, w.Config.Models[0].APIKey = endpoint.URL+"/v1", config.Secret(modelKey)
+	asked := make([]atomic.Int32, len(leaks))
+	model := w.Config.Models[0]
+	for i, l := range leaks { // each at an endpoint of its own: an account that is refused is left alone
+		endpoint := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if asked[i].Add(1); r.Header.Get("Authorization") != "Bearer "+modelKey {
+				t.Errorf("the endpoint was given %q", r.Header.Get("Authorization"))
+			}
+			l.write(w, r)
+		}))
+		t.Cleanup(endpoint.Close)
+		model.ID, model.APIURL, model.APIKey = fmt.Sprint("leaking-", i), endpoint.URL+"/v1", config.Secret(modelKey)
+		w.Config.Models = append(w.Config.Models, model)
+	}
 	var log logbook
 	var keeper spanKeeper
 	s := w.Start(t, log.keep, func(o *suite.Options) { keeper = keepSpans(o) })
@@ -89,22 +93,24 @@ func TestSecretsAreShownNowhere(t *testing.T) {
 	var said strings.Builder // everything that callers were told
 	link := route{method: "GET", path: strings.TrimPrefix(s.URL(), c.Base)}.ask(t, c, nil)
 	fmt.Fprintln(&said, link.text, link.Header.Get("Location"))
-	for _, l := range leaks {
+	for i, l := range leaks {
 		t.Run(l.name, func(t *testing.T) {
-			leak, asked = l.write, 0
-			id := c.Conversation(t)
+			conversation := func() string {
+				return c.Data(t, "POST", "/api/conversations", map[string]any{"model": fmt.Sprint("leaking-", i)})["id"].(string)
+			}
+			id := conversation()
 			answer := askOverSSE(t, c, id, "Hello")
 			fmt.Fprintln(&said, answer.events)
-			if len(answer.events) == 0 || asked == 0 {
-				t.Fatalf("the endpoint was asked %d times: %v", asked, answer.events)
+			if len(answer.events) == 0 || asked[i].Load() == 0 {
+				t.Fatalf("the endpoint was asked %d times: %v", asked[i].Load(), answer.events)
 			}
 			for _, path := range []string{"/api/conversations/" + id, "/api/conversations/" + id + "/messages", "/api/runs/" + answer.last("run_started")["run_id"].(string)} {
 				_, text, _ := httpRequest{method: "GET", path: path}.send(t, c)
 				fmt.Fprintln(&said, text)
 			}
-			_, text, _ := httpRequest{"POST", "/chat", map[string]any{"message": "Hello"}}.send(t, c)
+			_, text, _ := httpRequest{"POST", "/chat", map[string]any{"message": "Hello", "conversation_id": conversation()}}.send(t, c)
 			fmt.Fprintln(&said, text)
-			got, err := conversations.SendMessage(as(deadline(t), c.Token), &orchestratorv1.SendMessageRequest{ConversationId: c.Conversation(t), Content: "Hello"})
+			got, err := conversations.SendMessage(as(deadline(t), c.Token), &orchestratorv1.SendMessageRequest{ConversationId: conversation(), Content: "Hello"})
 			fmt.Fprintln(&said, got, err, status.Convert(err).Details())
 		})
 	}

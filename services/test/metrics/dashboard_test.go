@@ -42,7 +42,7 @@ turns:
       - steps:
           - text: "Forty nanometres."
   - replies:
-      - http: {status: 401, body: "no"}
+      - http: {status: 400, body: "no"}
 `
 
 // scrape is what Prometheus reads after the story: the labels of each metric.

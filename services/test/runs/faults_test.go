@@ -86,12 +86,13 @@ func TestARunFailsWithAReasonWhenItsModelDoes(t *testing.T) {
 	}
 	w := world.New(t, script.String())
 	w.Config.Runs.PerUser = 100
-	for _, f := range all {
+	for i, f := range all {
 		api := w.ModelURL
 		if f.api != "" {
 			api = f.api
 		}
-		w.Config.Models = append(w.Config.Models, orchestrator.ModelConfig{ID: f.name, APIURL: api, APIKey: config.Secret("sk-secret-of-the-model"), Timeout: silenceAllowed})
+		key := config.Secret(fmt.Sprint("sk-secret-of-the-model-", i)) // an account of its own, since one that is refused is left alone
+		w.Config.Models = append(w.Config.Models, orchestrator.ModelConfig{ID: f.name, APIURL: api, APIKey: key, Timeout: silenceAllowed})
 	}
 	c := world.ClientOf(w.Start(t))
 
