@@ -34,44 +34,44 @@ type Verdict struct {
 	Mark string
 }
 
-type rule struct {
-	mark     string
-	selector cascadia.Selector
-}
-
-func rules(pairs ...string) []rule {
-	out := make([]rule, 0, len(pairs)/2)
-	for i := 0; i < len(pairs); i += 2 {
-		out = append(out, rule{pairs[i], cascadia.MustCompile(pairs[i+1])})
-	}
-	return out
-}
-
 // challenges are elements that only a challenge page has.
 var challenges = rules(
 	"bing captcha", `div.captcha > div.captcha_header, #turnstile-widget`,
 	"bing captcha frame", `form[action*="/fd/ls/CAPT"], iframe[src*="/fd/ls/CAPT"]`,
 	"duckduckgo anomaly", `.anomaly-modal__title, form#challenge-form[action*="anomaly.js"]`,
 	"google sorry", `form#captcha-form, form[action*="/sorry/"]`,
-	"yandex captcha", `form[action*="/checkcaptcha"], .CheckboxCaptcha, .AdvancedCaptcha`,
-	"baidu captcha", `.passMod_dialog-wrapper`,
-	"cloudflare challenge", `#challenge-running, #challenge-error-text, #cf-challenge-running, form#challenge-form[action*="__cf_chl"]`,
+	"yandex captcha", `form[action*="/checkcaptcha"], form[action*="/showcaptcha"], .CheckboxCaptcha, .AdvancedCaptcha, #captcha-container[data-sitekey^="ysc"]`,
+	"baidu captcha", `.passMod_dialog-wrapper, .passMod_slide-grid, script[src*="wappass.baidu.com"], form[action*="wappass.baidu.com"]`,
+	"sogou antispider", `form[name="authform"] #seccodeImage, #seccodeInput`,
+	"cloudflare challenge", `#challenge-running, #challenge-error-text, #challenge-error-title, #cf-challenge-running, #cf-please-wait, .cf-browser-verification, form#challenge-form[action*="__cf_chl"]`,
+	"cloudflare block", `#cf-wrapper #cf-error-details`,
 	"datadome captcha", `iframe[src*="captcha-delivery.com"]`,
-	"aws waf captcha", `awswaf-captcha`,
+	"aws waf captcha", `awswaf-captcha, #challenge-container > script[src*="awswaf"]`,
+	"perimeterx captcha", `#px-captcha`,
+	"imperva challenge", `iframe#main-iframe[src*="_Incapsula_Resource"]`,
+	"anubis challenge", `script#anubis_challenge, script#anubis_version`,
 )
 
 // widgets are captchas that ordinary pages embed too, so they only count on
 // pages without anything else to read.
 var widgets = rules(
-	"turnstile widget", `.cf-turnstile, input[name="cf-turnstile-response"]`,
+	"turnstile widget", `.cf-turnstile, input[name="cf-turnstile-response"], script[src*="challenges.cloudflare.com"]`,
 	"hcaptcha widget", `.h-captcha, iframe[src*="hcaptcha.com"]`,
 	"recaptcha widget", `.g-recaptcha, iframe[src*="/recaptcha/"]`,
 	"cloudflare script", `script[src*="/cdn-cgi/challenge-platform/"]`,
 	"captcha form", `form[action*="captcha"]`,
+	"link to google sorry", `a[href*="google.com/sorry/"]`,
 )
 
 var consents = rules(
 	"consent form", `form[action*="//consent."], form[action*="/consent/"]`,
+	"google consent", `form[action*="consent.google."], form[action*="consent.youtube."]`,
+	"yandex consent", `.gdpr-popup-v3-main form, #gdpr-popup-v3-button-mandatory`,
+)
+
+// shells are elements of pages that hold nothing until scripts run.
+var shells = rules(
+	"google without scripts", `meta[http-equiv="refresh"][content*="enablejs"]`,
 )
 
 // verifying are headings of pages that make sure of a human.
@@ -95,7 +95,7 @@ var unseen = map[atom.Atom]bool{
 // Certain looks for elements that only a challenge or a consent wall has. It
 // is safe to ask before looking for results.
 func Certain(doc *goquery.Document) Verdict {
-	return first(doc, challenges, Challenge)
+	return challenges.first(doc, Challenge)
 }
 
 // sparse is how many characters a page may show and still count as having
@@ -109,26 +109,17 @@ func Remaining(doc *goquery.Document) Verdict {
 	}
 	visible := utf8.RuneCountInString(visibleText(doc))
 	if visible <= sparse {
-		if v := first(doc, widgets, Challenge); v.Kind != None {
+		if v := widgets.first(doc, Challenge); v.Kind != None {
 			return v
 		}
 		if v := byHeading(doc); v.Kind != None {
 			return v
 		}
-		if v := first(doc, consents, Consent); v.Kind != None {
+		if v := consents.first(doc, Consent); v.Kind != None {
 			return v
 		}
 	}
 	return shell(doc, visible)
-}
-
-func first(doc *goquery.Document, rs []rule, kind Kind) Verdict {
-	for _, r := range rs {
-		if doc.FindMatcher(r.selector).Length() > 0 {
-			return Verdict{kind, r.mark}
-		}
-	}
-	return Verdict{}
 }
 
 func byHeading(doc *goquery.Document) Verdict {
@@ -155,6 +146,9 @@ const bare = 600
 func shell(doc *goquery.Document, visible int) Verdict {
 	if visible > bare {
 		return Verdict{}
+	}
+	if v := shells.first(doc, JSShell); v.Kind != None {
+		return v
 	}
 	asks := false
 	doc.FindMatcher(noscripts).Each(func(_ int, s *goquery.Selection) {
