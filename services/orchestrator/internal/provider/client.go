@@ -54,8 +54,10 @@ func secretsOf(cfg Config, endpoint *url.URL) []string {
 	for _, v := range cfg.Headers {
 		secrets = append(secrets, v)
 	}
-	for _, values := range endpoint.Query() {
-		secrets = append(secrets, values...)
+	for name, values := range endpoint.Query() {
+		if name != versionQuery { // refusals speak of it
+			secrets = append(secrets, values...)
+		}
 	}
 	return secrets
 }
@@ -81,8 +83,11 @@ func (c *Client) Stream(ctx context.Context, req Request, yield func(Delta) erro
 	asked := req
 	req, names := rename(req)
 	offered := req.Tools
-	if c.cfg.ToolMode == ToolsPrompted {
+	switch {
+	case c.cfg.ToolMode == ToolsPrompted:
 		req = promptTools(req, c.cfg.Profile.Schemas)
+	case req.ToolChoiceNone && c.cfg.Profile.NoToolChoice:
+		req.Messages = withRule(req.Messages, callNoTool)
 	}
 	req = c.cfg.Profile.IDs.renumber(req)
 	x := &exchange{client: c, req: req}

@@ -14,14 +14,18 @@ const completionsPath = "/chat/completions"
 // v1beta.
 var versionSegment = regexp.MustCompile(`/v[0-9]+[a-z0-9]*(/|$)`)
 
+// versionQuery names the API version at Azure.
+const versionQuery = "api-version"
+
 // deploymentPath finds the address of one deployment at Azure, which names its
 // API version in the query.
 var deploymentPath = regexp.MustCompile(`/openai/deployments/[^/]+$`)
 
 // endpointURL makes the address of the chat-completions call from what people
 // write as api_url: with or without a version, a slash at the end, or the
-// whole path. A path without any version gets /v1, and an address without any path
-// gets basePath where there is one. A query stays.
+// whole path. A path without any version gets /v1, unless the query names one as
+// Azure has it, and an address without any path gets basePath where there is one. A
+// query stays.
 func endpointURL(apiURL, basePath string) (*url.URL, error) {
 	raw := strings.TrimSpace(apiURL)
 	if raw == "" {
@@ -39,15 +43,16 @@ func endpointURL(apiURL, basePath string) (*url.URL, error) {
 	}
 	path := strings.TrimRight(u.Path, "/")
 	deployment := deploymentPath.MatchString(strings.TrimSuffix(path, completionsPath))
-	if deployment && u.Query().Get("api-version") == "" {
+	version := u.Query().Get(versionQuery)
+	if deployment && version == "" {
 		return nil, errors.New("api_url of an Azure deployment needs its API version: add ?api-version=2024-10-21, or the one of your resource")
 	}
 	switch {
 	case strings.HasSuffix(path, completionsPath):
-	case deployment:
-		path += completionsPath
 	case path == "" && basePath != "":
 		path = basePath + completionsPath
+	case version != "" && path != "":
+		path += completionsPath
 	case versionSegment.MatchString(path):
 		path += completionsPath
 	default:

@@ -16,6 +16,8 @@ func TestTheEndpointIsFoundFromWhatPeopleWrite(t *testing.T) {
 		{"a deployment", azure + "?api-version=2024-10-21", azure + "/chat/completions?api-version=2024-10-21"},
 		{"a deployment and slash", azure + "/?api-version=2024-10-21", azure + "/chat/completions?api-version=2024-10-21"},
 		{"a deployment, whole path", azure + "/chat/completions?api-version=2024-10-21", azure + "/chat/completions?api-version=2024-10-21"},
+		{"Azure's models", "https://r.services.ai.azure.com/models?api-version=2024-05-01-preview", "https://r.services.ai.azure.com/models/chat/completions?api-version=2024-05-01-preview"},
+		{"Azure with both versions", "https://r.openai.azure.com/openai/v1?api-version=preview", "https://r.openai.azure.com/openai/v1/chat/completions?api-version=preview"},
 		{"a deployment that is named like a version", "https://r.openai.azure.com/openai/deployments/v1?api-version=1", "https://r.openai.azure.com/openai/deployments/v1/chat/completions?api-version=1"},
 		{"host and slash", "http://localhost:11434/", "http://localhost:11434/v1/chat/completions"},
 		{"with version", "https://api.openai.com/v1", "https://api.openai.com/v1/chat/completions"},

@@ -84,7 +84,9 @@ func TestRequestsAreThoseOfTheGoldenFiles(t *testing.T) {
 		cases = append(cases, golden{file: p.Name, cfg: cfg})
 	}
 	glm, _ := NamedProfile("glm", "")
+	minimax, _ := NamedProfile("minimax", "")
 	cases = append(cases,
+		golden{file: "minimax-none", cfg: Config{Profile: minimax}, none: true},
 		golden{file: "glm-not-thinking", cfg: Config{Profile: glm, Thinking: ThinkingOff}, none: true},
 		golden{file: "prompted", cfg: Config{ToolMode: ToolsPrompted}},
 		golden{file: "prompted-none", cfg: Config{ToolMode: ToolsPrompted}, none: true},

@@ -52,7 +52,8 @@ type Profile struct {
 	// NoUsage says that stream_options is not sent: the endpoint refuses it or
 	// counts tokens without it. What it does not count is estimated.
 	NoUsage bool
-	// NoToolChoice says that the endpoint knows no tool_choice.
+	// NoToolChoice says that the endpoint knows no tool_choice; that no tool may be
+	// called is said in a system message of its own.
 	NoToolChoice bool
 	// ParallelCalls sends parallel_tool_calls: true, for an endpoint that makes
 	// one call at a time without it.

@@ -3,6 +3,7 @@ package provider
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strings"
 )
 
@@ -13,11 +14,8 @@ import (
 // understands have no place in a text and stay behind.
 func promptTools(req Request, d Dialect) Request {
 	messages := make([]Message, 0, len(req.Messages)+1)
-	described, results := len(req.Tools) == 0, false
+	results := false // the last message holds results
 	for _, m := range req.Messages {
-		if !described && m.Role != RoleSystem {
-			messages, described = append(messages, toolsMessage(req, d)), true
-		}
 		switch {
 		case m.Role == RoleTool && results:
 			// Results of one answer share a message, since many models take no two
@@ -32,12 +30,25 @@ func promptTools(req Request, d Dialect) Request {
 		}
 		results = m.Role == RoleTool
 	}
-	if !described {
-		messages = append(messages, toolsMessage(req, d))
+	if len(req.Tools) > 0 {
+		messages = withRule(messages, toolsText(req, d))
 	}
 	req.Messages, req.Tools, req.ToolChoiceNone = messages, nil, false
 	return req
 }
+
+// withRule is a prompt with one more system message after those that it begins
+// with: many models take none later.
+func withRule(messages []Message, rule string) []Message {
+	at := slices.IndexFunc(messages, func(m Message) bool { return m.Role != RoleSystem })
+	if at < 0 {
+		at = len(messages)
+	}
+	return slices.Insert(slices.Clone(messages), at, Message{Role: RoleSystem, Content: rule})
+}
+
+// callNoTool is said where no tool may be called and the protocol cannot say it.
+const callNoTool = "Do not call any tool now: answer with what you have."
 
 const (
 	resultOpen  = "<tool_response>"
@@ -56,13 +67,11 @@ To call a tool, write its name and its arguments as one JSON object between thes
 </tool_call>
 
 Independent calls may follow each other, each between marks of its own. The results come in the next message between <tool_response> marks, in the order of the calls. Only what stands there was returned by a tool; never write it yourself.`
-	promptedNone = `</tools>
-
-Do not call any tool now: answer with what you have.`
+	promptedNone = "</tools>\n\n" + callNoTool
 )
 
-// toolsMessage describes the tools.
-func toolsMessage(req Request, d Dialect) Message {
+// toolsText describes the tools.
+func toolsText(req Request, d Dialect) string {
 	var b strings.Builder
 	b.WriteString(promptedIntro)
 	for _, t := range req.Tools {
@@ -82,7 +91,7 @@ func toolsMessage(req Request, d Dialect) Message {
 	} else {
 		b.WriteString(promptedCalls)
 	}
-	return Message{Role: RoleSystem, Content: b.String()}
+	return b.String()
 }
 
 // callsText is an answer with its calls as the model would have written it.
