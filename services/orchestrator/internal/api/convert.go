@@ -132,6 +132,19 @@ func wireCallState(t schema.ToolCall) *pb.ToolCallState {
 	return out
 }
 
+// wireModelCalls are the model calls of a run, which are in order. One after the
+// answer of its round asked for the arguments of a call once more.
+func wireModelCalls(calls []schema.ModelCall) (out []*pb.ModelCallState) {
+	answered := map[int]bool{}
+	for _, c := range calls {
+		w := wireModelCall(c)
+		w.Corrector = answered[c.Round]
+		answered[c.Round] = answered[c.Round] || c.State == schema.ModelCallDone
+		out = append(out, w)
+	}
+	return out
+}
+
 func wireModelCall(c schema.ModelCall) *pb.ModelCallState {
 	status := map[string]string{schema.ModelCallStarted: "running", schema.ModelCallDone: "completed", schema.ModelCallCorrected: "completed"}[c.State]
 	return &pb.ModelCallState{

@@ -59,9 +59,7 @@ func (s *Runs) wire(ctx context.Context, r schema.Run) (*pb.Run, error) {
 		return nil, err
 	}
 	out := wireRun(r, prompt.ByRun(calls, tools)[r.ID], used[r.ID])
-	for _, c := range asked {
-		out.ModelCalls = append(out.ModelCalls, wireModelCall(c))
-	}
+	out.ModelCalls = wireModelCalls(asked)
 	return out, nil
 }
 

@@ -307,6 +307,7 @@ func (t *turn) storeEnd(ctx context.Context, end run.End, text []*pb.RunEvent) e
 		end.Usage = usageWith(t.usage, *end.Call)
 	}
 	if n := len(t.rounds); n > 0 {
+		end.Model = t.rounds[n-1].Call.Model
 		end.Events = append(end.Events, cutShort(t.rounds[n-1])...)
 	}
 	if t.restart {

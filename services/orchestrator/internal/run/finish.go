@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,6 +25,8 @@ type End struct {
 	Content string
 	Origins taint.Set
 	Usage   *pb.Usage
+	// Model is the id of the model that answered; empty: the run's own.
+	Model string
 	// Call is a model call that was begun and not finished; nil when there is
 	// none.
 	Call *schema.ModelCall
@@ -37,7 +40,7 @@ func (e End) last(r schema.Run) *pb.RunEvent {
 		return &pb.RunEvent{Event: &pb.RunEvent_Error{Error: e.Error}}
 	}
 	return &pb.RunEvent{Event: &pb.RunEvent_Done{Done: &pb.Done{
-		MessageId: r.MessageID, FinishReason: e.FinishReason, Usage: e.Usage, RunId: r.ID,
+		MessageId: r.MessageID, FinishReason: e.FinishReason, Usage: e.Usage, RunId: r.ID, Model: cmp.Or(e.Model, r.Model),
 	}}}
 }
 
@@ -119,7 +122,7 @@ func (s *Store) RequestCancel(ctx context.Context, userID, runID string, owner O
 			return fmt.Errorf("take run: %w", err)
 		}
 		end := End{Status: schema.RunCancelled, FinishReason: "cancelled", Origins: r.Origins}
-		if end.Content, end.Usage, err = soFar(ctx, tx, r.ID); err != nil {
+		if end.Content, end.Model, end.Usage, err = soFar(ctx, tx, r.ID); err != nil {
 			return err
 		}
 		err = s.commit(ctx, tx, l, func(ctx context.Context, tx bun.IDB) error { return s.finish(ctx, tx, r, end) }, []*pb.RunEvent{end.last(r)})
@@ -132,19 +135,20 @@ func (s *Store) RequestCancel(ctx context.Context, userID, runID string, owner O
 	return r, err
 }
 
-// soFar is the text of the last finished round of a run, and what all used.
-func soFar(ctx context.Context, tx bun.IDB, runID string) (text string, usage *pb.Usage, err error) {
+// soFar is the text of the last finished round of a run, the model that wrote it,
+// and what all used.
+func soFar(ctx context.Context, tx bun.IDB, runID string) (text, model string, usage *pb.Usage, err error) {
 	var last []schema.ModelCall
-	err = tx.NewSelect().Model(&last).Column("text").Where("run_id = ? AND state = ?", runID, schema.ModelCallDone).
+	err = tx.NewSelect().Model(&last).Column("text", "model").Where("run_id = ? AND state = ?", runID, schema.ModelCallDone).
 		Order("round DESC").Limit(1).Scan(ctx)
 	if err != nil {
-		return "", nil, fmt.Errorf("read model calls: %w", err)
+		return "", "", nil, fmt.Errorf("read model calls: %w", err)
 	}
 	for _, c := range last {
-		text = c.Text
+		text, model = c.Text, c.Model
 	}
 	all, err := used(ctx, tx, runID)
-	return text, all[runID], err
+	return text, model, all[runID], err
 }
 
 // cancelCalls ends the tool calls of a run that have no result.

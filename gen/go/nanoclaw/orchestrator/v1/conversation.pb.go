@@ -213,7 +213,8 @@ type Message struct {
 	Content string `protobuf:"bytes,5,opt,name=content,proto3" json:"content,omitempty"`
 	// What an assistant message was made of, in order.
 	Steps []*Step `protobuf:"bytes,6,rep,name=steps,proto3" json:"steps,omitempty"`
-	// Id of the configured model of an assistant message.
+	// Id of the configured model that wrote an assistant message: the one that was
+	// asked for, or one that answered in its place.
 	Model string `protobuf:"bytes,7,opt,name=model,proto3" json:"model,omitempty"`
 	// Run that made an assistant message.
 	RunId string `protobuf:"bytes,8,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`

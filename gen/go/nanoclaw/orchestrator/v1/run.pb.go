@@ -287,7 +287,8 @@ type Run struct {
 	LastSeq int32 `protobuf:"varint,7,opt,name=last_seq,json=lastSeq,proto3" json:"last_seq,omitempty"`
 	// Rounds begun; a round is one model call and the tools it asked for.
 	Rounds int32 `protobuf:"varint,8,opt,name=rounds,proto3" json:"rounds,omitempty"`
-	// Id of the configured model.
+	// Id of the configured model that answers: the one that was asked for, or one
+	// that answers in its place.
 	Model string `protobuf:"bytes,9,opt,name=model,proto3" json:"model,omitempty"`
 	// Tokens used so far.
 	Usage *Usage `protobuf:"bytes,10,opt,name=usage,proto3" json:"usage,omitempty"`
@@ -454,11 +455,11 @@ type ModelCallState struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Round of the run.
 	Round int32 `protobuf:"varint,1,opt,name=round,proto3" json:"round,omitempty"`
-	// Try of the round, from 1.
+	// Which call of the round, from 1.
 	Attempt int32 `protobuf:"varint,2,opt,name=attempt,proto3" json:"attempt,omitempty"`
 	// running, completed or error.
 	Status string `protobuf:"bytes,3,opt,name=status,proto3" json:"status,omitempty"`
-	// Id of the configured model.
+	// Id of the configured model that was asked.
 	Model string `protobuf:"bytes,4,opt,name=model,proto3" json:"model,omitempty"`
 	// When it was begun.
 	StartedAt *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=started_at,json=startedAt,proto3" json:"started_at,omitempty"`
@@ -467,7 +468,10 @@ type ModelCallState struct {
 	// Tokens of the prompt.
 	InputTokens int32 `protobuf:"varint,7,opt,name=input_tokens,json=inputTokens,proto3" json:"input_tokens,omitempty"`
 	// Tokens that the model wrote.
-	OutputTokens  int32 `protobuf:"varint,8,opt,name=output_tokens,json=outputTokens,proto3" json:"output_tokens,omitempty"`
+	OutputTokens int32 `protobuf:"varint,8,opt,name=output_tokens,json=outputTokens,proto3" json:"output_tokens,omitempty"`
+	// It came to the arguments of a call that the round had asked for and that
+	// could not be read. It is no answer of the round.
+	Corrector     bool `protobuf:"varint,9,opt,name=corrector,proto3" json:"corrector,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -556,6 +560,13 @@ func (x *ModelCallState) GetOutputTokens() int32 {
 		return x.OutputTokens
 	}
 	return 0
+}
+
+func (x *ModelCallState) GetCorrector() bool {
+	if x != nil {
+		return x.Corrector
+	}
+	return false
 }
 
 // ToolCallState is where one tool call stands.
@@ -2006,7 +2017,7 @@ type RoundUsage struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Round, from 1.
 	Round int32 `protobuf:"varint,1,opt,name=round,proto3" json:"round,omitempty"`
-	// Tokens of this round's model call.
+	// Tokens of a model call of this round; each that gave an answer has its event.
 	RoundUsage *Usage `protobuf:"bytes,2,opt,name=round_usage,json=roundUsage,proto3" json:"round_usage,omitempty"`
 	// Tokens of the run so far.
 	Total         *Usage `protobuf:"bytes,3,opt,name=total,proto3" json:"total,omitempty"`
@@ -2068,7 +2079,7 @@ func (x *RoundUsage) GetTotal() *Usage {
 // Notice tells something that a reader should know.
 type Notice struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// budget, breaker, compaction, retry, length, limit, filter or stuck.
+	// budget, breaker, compaction, retry, failover, length, limit, filter or stuck.
 	Kind string `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
 	// Words for a person.
 	Message string `protobuf:"bytes,2,opt,name=message,proto3" json:"message,omitempty"`
@@ -2185,7 +2196,10 @@ type Done struct {
 	// Tokens of the run.
 	Usage *Usage `protobuf:"bytes,3,opt,name=usage,proto3" json:"usage,omitempty"`
 	// Id of the run.
-	RunId         string `protobuf:"bytes,4,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
+	RunId string `protobuf:"bytes,4,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
+	// Id of the configured model that answered: the one that was asked for, or one
+	// that answered in its place.
+	Model         string `protobuf:"bytes,5,opt,name=model,proto3" json:"model,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2244,6 +2258,13 @@ func (x *Done) GetUsage() *Usage {
 func (x *Done) GetRunId() string {
 	if x != nil {
 		return x.RunId
+	}
+	return ""
+}
+
+func (x *Done) GetModel() string {
+	if x != nil {
+		return x.Model
 	}
 	return ""
 }
@@ -2387,7 +2408,7 @@ const file_nanoclaw_orchestrator_v1_run_proto_rawDesc = "" +
 	"\n" +
 	"tool_calls\x18\x0f \x03(\v2'.nanoclaw.orchestrator.v1.ToolCallStateR\ttoolCalls\x12I\n" +
 	"\vmodel_calls\x18\x10 \x03(\v2(.nanoclaw.orchestrator.v1.ModelCallStateR\n" +
-	"modelCalls\"\x92\x02\n" +
+	"modelCalls\"\xb0\x02\n" +
 	"\x0eModelCallState\x12\x14\n" +
 	"\x05round\x18\x01 \x01(\x05R\x05round\x12\x18\n" +
 	"\aattempt\x18\x02 \x01(\x05R\aattempt\x12\x16\n" +
@@ -2398,7 +2419,8 @@ const file_nanoclaw_orchestrator_v1_run_proto_rawDesc = "" +
 	"\vduration_ms\x18\x06 \x01(\x05R\n" +
 	"durationMs\x12!\n" +
 	"\finput_tokens\x18\a \x01(\x05R\vinputTokens\x12#\n" +
-	"\routput_tokens\x18\b \x01(\x05R\foutputTokens\"\xf2\x01\n" +
+	"\routput_tokens\x18\b \x01(\x05R\foutputTokens\x12\x1c\n" +
+	"\tcorrector\x18\t \x01(\bR\tcorrector\"\xf2\x01\n" +
 	"\rToolCallState\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x14\n" +
@@ -2525,13 +2547,14 @@ const file_nanoclaw_orchestrator_v1_run_proto_rawDesc = "" +
 	"\amessage\x18\x02 \x01(\tR\amessage\x12\x14\n" +
 	"\x05round\x18\x03 \x01(\x05R\x05round\"&\n" +
 	"\x0eRoundRestarted\x12\x14\n" +
-	"\x05round\x18\x01 \x01(\x05R\x05round\"\x98\x01\n" +
+	"\x05round\x18\x01 \x01(\x05R\x05round\"\xae\x01\n" +
 	"\x04Done\x12\x1d\n" +
 	"\n" +
 	"message_id\x18\x01 \x01(\tR\tmessageId\x12#\n" +
 	"\rfinish_reason\x18\x02 \x01(\tR\ffinishReason\x125\n" +
 	"\x05usage\x18\x03 \x01(\v2\x1f.nanoclaw.orchestrator.v1.UsageR\x05usage\x12\x15\n" +
-	"\x06run_id\x18\x04 \x01(\tR\x05runId\"5\n" +
+	"\x06run_id\x18\x04 \x01(\tR\x05runId\x12\x14\n" +
+	"\x05model\x18\x05 \x01(\tR\x05model\"5\n" +
 	"\x03Bye\x12\x16\n" +
 	"\x06reason\x18\x01 \x01(\tR\x06reason\x12\x16\n" +
 	"\x06resume\x18\x02 \x01(\bR\x06resume\"!\n" +

@@ -264,7 +264,8 @@ export type Message = Message$1<"nanoclaw.orchestrator.v1.Message"> & {
   steps: Step[];
 
   /**
-   * Id of the configured model of an assistant message.
+   * Id of the configured model that wrote an assistant message: the one that was
+   * asked for, or one that answered in its place.
    *
    * @generated from field: string model = 7;
    */
@@ -377,7 +378,8 @@ export type MessageJson = {
   steps?: StepJson[];
 
   /**
-   * Id of the configured model of an assistant message.
+   * Id of the configured model that wrote an assistant message: the one that was
+   * asked for, or one that answered in its place.
    *
    * @generated from field: string model = 7;
    */

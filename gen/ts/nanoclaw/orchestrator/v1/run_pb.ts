@@ -15,7 +15,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file nanoclaw/orchestrator/v1/run.proto.
  */
 export const file_nanoclaw_orchestrator_v1_run: GenFile = /*@__PURE__*/
-  fileDesc("CiJuYW5vY2xhdy9vcmNoZXN0cmF0b3IvdjEvcnVuLnByb3RvEhhuYW5vY2xhdy5vcmNoZXN0cmF0b3IudjEiKgoNR2V0UnVuUmVxdWVzdBIZCgZydW5faWQYASABKAlCCbpIBnIEEAEYQCI8Cg5HZXRSdW5SZXNwb25zZRIqCgNydW4YASABKAsyHS5uYW5vY2xhdy5vcmNoZXN0cmF0b3IudjEuUnVuIkgKD1dhdGNoUnVuUmVxdWVzdBIZCgZydW5faWQYASABKAlCCbpIBnIEEAEYQBIaCglhZnRlcl9zZXEYAiABKAVCB7pIBBoCKAAiLQoQQ2FuY2VsUnVuUmVxdWVzdBIZCgZydW5faWQYASABKAlCCbpIBnIEEAEYQCI/ChFDYW5jZWxSdW5SZXNwb25zZRIqCgNydW4YASABKAsyHS5uYW5vY2xhdy5vcmNoZXN0cmF0b3IudjEuUnVuIvoDCgNSdW4SCgoCaWQYASABKAkSFwoPY29udmVyc2F0aW9uX2lkGAIgASgJEg4KBnN0YXR1cxgDIAEoCRITCgt3YWl0aW5nX2ZvchgEIAMoCRIVCg1maW5pc2hfcmVhc29uGAUgASgJEjEKBWVycm9yGAYgASgLMiIubmFub2NsYXcub3JjaGVzdHJhdG9yLnYxLlJ1bkVycm9yEhAKCGxhc3Rfc2VxGAcgASgFEg4KBnJvdW5kcxgIIAEoBRINCgVtb2RlbBgJIAEoCRIuCgV1c2FnZRgKIAEoCzIfLm5hbm9jbGF3Lm9yY2hlc3RyYXRvci52MS5Vc2FnZRISCgptZXNzYWdlX2lkGAsgASgJEhAKCHRyYWNlX2lkGAwgASgJEi4KCmNyZWF0ZWRfYXQYDSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiwKCGVuZGVkX2F0GA4gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBI7Cgp0b29sX2NhbGxzGA8gAygLMicubmFub2NsYXcub3JjaGVzdHJhdG9yLnYxLlRvb2xDYWxsU3RhdGUSPQoLbW9kZWxfY2FsbHMYECADKAsyKC5uYW5vY2xhdy5vcmNoZXN0cmF0b3IudjEuTW9kZWxDYWxsU3RhdGUiwQEKDk1vZGVsQ2FsbFN0YXRlEg0KBXJvdW5kGAEgASgFEg8KB2F0dGVtcHQYAiABKAUSDgoGc3RhdHVzGAMgASgJEg0KBW1vZGVsGAQgASgJEi4KCnN0YXJ0ZWRfYXQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhMKC2R1cmF0aW9uX21zGAYgASgFEhQKDGlucHV0X3Rva2VucxgHIAEoBRIVCg1vdXRwdXRfdG9rZW5zGAggASgFIrABCg1Ub29sQ2FsbFN0YXRlEgoKAmlkGAEgASgJEgwKBG5hbWUYAiABKAkSDQoFcm91bmQYAyABKAUSDgoGc3RhdHVzGAQgASgJEg8KB2F0dGVtcHQYBSABKAUSEwoLZHVyYXRpb25fbXMYBiABKAUSEAoIdHJhY2VfaWQYByABKAkSLgoKc3RhcnRlZF9hdBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAijQEKBVVzYWdlEhQKDGlucHV0X3Rva2VucxgBIAEoBRIVCg1vdXRwdXRfdG9rZW5zGAIgASgFEhUKDWNhY2hlZF90b2tlbnMYAyABKAUSGAoQcmVhc29uaW5nX3Rva2VucxgEIAEoBRITCgttb2RlbF9jYWxscxgFIAEoBRIRCgllc3RpbWF0ZWQYBiABKAgiXgoIUnVuRXJyb3ISDAoEY29kZRgBIAEoBRIOCgZyZWFzb24YAiABKAkSDwoHbWVzc2FnZRgDIAEoCRIRCglyZXRyeWFibGUYBCABKAgSEAoIdHJhY2VfaWQYBSABKAkiwwcKCFJ1bkV2ZW50EgsKA3NlcRgBIAEoBRI7CgtydW5fc3RhcnRlZBgKIAEoCzIkLm5hbm9jbGF3Lm9yY2hlc3RyYXRvci52MS5SdW5TdGFydGVkSAASNwoIdGhpbmtpbmcYCyABKAsyIy5uYW5vY2xhdy5vcmNoZXN0cmF0b3IudjEuVGV4dFBpZWNlSAASNgoHbWVzc2FnZRgMIAEoCzIjLm5hbm9jbGF3Lm9yY2hlc3RyYXRvci52MS5UZXh0UGllY2VIABI3Cgl0b29sX2FyZ3MYDSABKAsyIi5uYW5vY2xhdy5vcmNoZXN0cmF0b3IudjEuVG9vbEFyZ3NIABI4Cgl0b29sX2NhbGwYDiABKAsyIy5uYW5vY2xhdy5vcmNoZXN0cmF0b3IudjEuVG9vbENhbGxzSAASPwoNdG9vbF9wcm9ncmVzcxgPIAEoCzImLm5hbm9jbGF3Lm9yY2hlc3RyYXRvci52MS5Ub29sUHJvZ3Jlc3NIABI8Cgt0b29sX3Jlc3VsdBgQIAEoCzIlLm5hbm9jbGF3Lm9yY2hlc3RyYXRvci52MS5Ub29sUmVzdWx0c0gAEkcKEWFwcHJvdmFsX3JlcXVpcmVkGBEgASgLMioubmFub2NsYXcub3JjaGVzdHJhdG9yLnYxLkFwcHJvdmFsUmVxdWlyZWRIABJFChBhcHByb3ZhbF9kZWNpZGVkGBIgASgLMikubmFub2NsYXcub3JjaGVzdHJhdG9yLnYxLkFwcHJvdmFsRGVjaWRlZEgAEjUKBXVzYWdlGBMgASgLMiQubmFub2NsYXcub3JjaGVzdHJhdG9yLnYxLlJvdW5kVXNhZ2VIABIyCgZub3RpY2UYFCABKAsyIC5uYW5vY2xhdy5vcmNoZXN0cmF0b3IudjEuTm90aWNlSAASQwoPcm91bmRfcmVzdGFydGVkGBUgASgLMigubmFub2NsYXcub3JjaGVzdHJhdG9yLnYxLlJvdW5kUmVzdGFydGVkSAASLgoEZG9uZRgWIAEoCzIeLm5hbm9jbGF3Lm9yY2hlc3RyYXRvci52MS5Eb25lSAASMwoFZXJyb3IYFyABKAsyIi5uYW5vY2xhdy5vcmNoZXN0cmF0b3IudjEuUnVuRXJyb3JIABIsCgNieWUYGCABKAsyHS5uYW5vY2xhdy5vcmNoZXN0cmF0b3IudjEuQnllSAASLgoEcGluZxgZIAEoCzIeLm5hbm9jbGF3Lm9yY2hlc3RyYXRvci52MS5QaW5nSABCBwoFZXZlbnQibwoKUnVuU3RhcnRlZBIOCgZydW5faWQYASABKAkSFwoPY29udmVyc2F0aW9uX2lkGAIgASgJEhcKD3VzZXJfbWVzc2FnZV9pZBgDIAEoCRINCgVtb2RlbBgEIAEoCRIQCgh0cmFjZV9pZBgFIAEoCSI7CglUZXh0UGllY2USDwoHY29udGVudBgBIAEoCRINCgVyb3VuZBgCIAEoBRIOCgZvZmZzZXQYAyABKAUiSwoIVG9vbEFyZ3MSDQoFcm91bmQYASABKAUSDwoHb3JkaW5hbBgCIAEoBRIMCgRuYW1lGAMgASgJEhEKCWFyZ3VtZW50cxgEIAEoCSJNCglUb29sQ2FsbHMSMQoFY2FsbHMYASADKAsyIi5uYW5vY2xhdy5vcmNoZXN0cmF0b3IudjEuVG9vbENhbGwSDQoFcm91bmQYAiABKAUiXgoIVG9vbENhbGwSCgoCaWQYASABKAkSDAoEdHlwZRgCIAEoCRI4CghmdW5jdGlvbhgDIAEoCzImLm5hbm9jbGF3Lm9yY2hlc3RyYXRvci52MS5GdW5jdGlvbkNhbGwiLwoMRnVuY3Rpb25DYWxsEgwKBG5hbWUYASABKAkSEQoJYXJndW1lbnRzGAIgASgJImAKDFRvb2xQcm9ncmVzcxIUCgx0b29sX2NhbGxfaWQYASABKAkSDAoEbmFtZRgCIAEoCRIPCgdtZXNzYWdlGAMgASgJEgwKBGRvbmUYBCABKAESDQoFdG90YWwYBSABKAEiUwoLVG9vbFJlc3VsdHMSNQoHcmVzdWx0cxgBIAMoCzIkLm5hbm9jbGF3Lm9yY2hlc3RyYXRvci52MS5Ub29sUmVzdWx0Eg0KBXJvdW5kGAIgASgFIq4BCgpUb29sUmVzdWx0EgwKBHJvbGUYASABKAkSFAoMdG9vbF9jYWxsX2lkGAIgASgJEgwKBG5hbWUYAyABKAkSDwoHY29udGVudBgEIAEoCRIQCghpc19lcnJvchgFIAEoCBITCgtkdXJhdGlvbl9tcxgGIAEoBRIRCgl0cnVuY2F0ZWQYByABKAgSEQoJcmVzdWx0X2lkGAggASgJEhAKCHRyYWNlX2lkGAkgASgJIrMBChBBcHByb3ZhbFJlcXVpcmVkEhMKC2FwcHJvdmFsX2lkGAEgASgJEhQKDHRvb2xfY2FsbF9pZBgCIAEoCRIMCgRuYW1lGAMgASgJEhEKCWFyZ3VtZW50cxgEIAEoCRITCgthcmdzX3NoYTI1NhgFIAEoCRIOCgZyZWFzb24YBiABKAkSLgoKZXhwaXJlc19hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiXgoPQXBwcm92YWxEZWNpZGVkEhMKC2FwcHJvdmFsX2lkGAEgASgJEhQKDHRvb2xfY2FsbF9pZBgCIAEoCRIQCghkZWNpc2lvbhgDIAEoCRIOCgZyZWFzb24YBCABKAkigQEKClJvdW5kVXNhZ2USDQoFcm91bmQYASABKAUSNAoLcm91bmRfdXNhZ2UYAiABKAsyHy5uYW5vY2xhdy5vcmNoZXN0cmF0b3IudjEuVXNhZ2USLgoFdG90YWwYAyABKAsyHy5uYW5vY2xhdy5vcmNoZXN0cmF0b3IudjEuVXNhZ2UiNgoGTm90aWNlEgwKBGtpbmQYASABKAkSDwoHbWVzc2FnZRgCIAEoCRINCgVyb3VuZBgDIAEoBSIfCg5Sb3VuZFJlc3RhcnRlZBINCgVyb3VuZBgBIAEoBSJxCgREb25lEhIKCm1lc3NhZ2VfaWQYASABKAkSFQoNZmluaXNoX3JlYXNvbhgCIAEoCRIuCgV1c2FnZRgDIAEoCzIfLm5hbm9jbGF3Lm9yY2hlc3RyYXRvci52MS5Vc2FnZRIOCgZydW5faWQYBCABKAkiJQoDQnllEg4KBnJlYXNvbhgBIAEoCRIOCgZyZXN1bWUYAiABKAgiGAoEUGluZxIQCghsYXN0X3NlcRgBIAEoBTLCAwoKUnVuU2VydmljZRKIAQoGR2V0UnVuEicubmFub2NsYXcub3JjaGVzdHJhdG9yLnYxLkdldFJ1blJlcXVlc3QaKC5uYW5vY2xhdy5vcmNoZXN0cmF0b3IudjEuR2V0UnVuUmVzcG9uc2UiK8LaGAgIARIEY2hhdILT5JMCGWIDcnVuEhIvYXBpL3J1bnMve3J1bl9pZH0SigEKCFdhdGNoUnVuEikubmFub2NsYXcub3JjaGVzdHJhdG9yLnYxLldhdGNoUnVuUmVxdWVzdBoiLm5hbm9jbGF3Lm9yY2hlc3RyYXRvci52MS5SdW5FdmVudCItwtoYCAgBEgRjaGF0gtPkkwIbEhkvYXBpL3J1bnMve3J1bl9pZH0vZXZlbnRzMAESmwEKCUNhbmNlbFJ1bhIqLm5hbm9jbGF3Lm9yY2hlc3RyYXRvci52MS5DYW5jZWxSdW5SZXF1ZXN0GisubmFub2NsYXcub3JjaGVzdHJhdG9yLnYxLkNhbmNlbFJ1blJlc3BvbnNlIjXC2hgICAESBGNoYXSC0+STAiM6ASpiA3J1biIZL2FwaS9ydW5zL3tydW5faWR9L2NhbmNlbEJNWktnaXRodWIuY29tL25hbm9jbGF3L25hbm9jbGF3L2dlbi9nby9uYW5vY2xhdy9vcmNoZXN0cmF0b3IvdjE7b3JjaGVzdHJhdG9ydjFiBnByb3RvMw", [file_buf_validate_validate, file_google_api_annotations, file_google_protobuf_timestamp, file_nanoclaw_options_v1_options]);
+  fileDesc("CiJuYW5vY2xhdy9vcmNoZXN0cmF0b3IvdjEvcnVuLnByb3RvEhhuYW5vY2xhdy5vcmNoZXN0cmF0b3IudjEiKgoNR2V0UnVuUmVxdWVzdBIZCgZydW5faWQYASABKAlCCbpIBnIEEAEYQCI8Cg5HZXRSdW5SZXNwb25zZRIqCgNydW4YASABKAsyHS5uYW5vY2xhdy5vcmNoZXN0cmF0b3IudjEuUnVuIkgKD1dhdGNoUnVuUmVxdWVzdBIZCgZydW5faWQYASABKAlCCbpIBnIEEAEYQBIaCglhZnRlcl9zZXEYAiABKAVCB7pIBBoCKAAiLQoQQ2FuY2VsUnVuUmVxdWVzdBIZCgZydW5faWQYASABKAlCCbpIBnIEEAEYQCI/ChFDYW5jZWxSdW5SZXNwb25zZRIqCgNydW4YASABKAsyHS5uYW5vY2xhdy5vcmNoZXN0cmF0b3IudjEuUnVuIvoDCgNSdW4SCgoCaWQYASABKAkSFwoPY29udmVyc2F0aW9uX2lkGAIgASgJEg4KBnN0YXR1cxgDIAEoCRITCgt3YWl0aW5nX2ZvchgEIAMoCRIVCg1maW5pc2hfcmVhc29uGAUgASgJEjEKBWVycm9yGAYgASgLMiIubmFub2NsYXcub3JjaGVzdHJhdG9yLnYxLlJ1bkVycm9yEhAKCGxhc3Rfc2VxGAcgASgFEg4KBnJvdW5kcxgIIAEoBRINCgVtb2RlbBgJIAEoCRIuCgV1c2FnZRgKIAEoCzIfLm5hbm9jbGF3Lm9yY2hlc3RyYXRvci52MS5Vc2FnZRISCgptZXNzYWdlX2lkGAsgASgJEhAKCHRyYWNlX2lkGAwgASgJEi4KCmNyZWF0ZWRfYXQYDSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiwKCGVuZGVkX2F0GA4gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBI7Cgp0b29sX2NhbGxzGA8gAygLMicubmFub2NsYXcub3JjaGVzdHJhdG9yLnYxLlRvb2xDYWxsU3RhdGUSPQoLbW9kZWxfY2FsbHMYECADKAsyKC5uYW5vY2xhdy5vcmNoZXN0cmF0b3IudjEuTW9kZWxDYWxsU3RhdGUi1AEKDk1vZGVsQ2FsbFN0YXRlEg0KBXJvdW5kGAEgASgFEg8KB2F0dGVtcHQYAiABKAUSDgoGc3RhdHVzGAMgASgJEg0KBW1vZGVsGAQgASgJEi4KCnN0YXJ0ZWRfYXQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhMKC2R1cmF0aW9uX21zGAYgASgFEhQKDGlucHV0X3Rva2VucxgHIAEoBRIVCg1vdXRwdXRfdG9rZW5zGAggASgFEhEKCWNvcnJlY3RvchgJIAEoCCKwAQoNVG9vbENhbGxTdGF0ZRIKCgJpZBgBIAEoCRIMCgRuYW1lGAIgASgJEg0KBXJvdW5kGAMgASgFEg4KBnN0YXR1cxgEIAEoCRIPCgdhdHRlbXB0GAUgASgFEhMKC2R1cmF0aW9uX21zGAYgASgFEhAKCHRyYWNlX2lkGAcgASgJEi4KCnN0YXJ0ZWRfYXQYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIo0BCgVVc2FnZRIUCgxpbnB1dF90b2tlbnMYASABKAUSFQoNb3V0cHV0X3Rva2VucxgCIAEoBRIVCg1jYWNoZWRfdG9rZW5zGAMgASgFEhgKEHJlYXNvbmluZ190b2tlbnMYBCABKAUSEwoLbW9kZWxfY2FsbHMYBSABKAUSEQoJZXN0aW1hdGVkGAYgASgIIl4KCFJ1bkVycm9yEgwKBGNvZGUYASABKAUSDgoGcmVhc29uGAIgASgJEg8KB21lc3NhZ2UYAyABKAkSEQoJcmV0cnlhYmxlGAQgASgIEhAKCHRyYWNlX2lkGAUgASgJIsMHCghSdW5FdmVudBILCgNzZXEYASABKAUSOwoLcnVuX3N0YXJ0ZWQYCiABKAsyJC5uYW5vY2xhdy5vcmNoZXN0cmF0b3IudjEuUnVuU3RhcnRlZEgAEjcKCHRoaW5raW5nGAsgASgLMiMubmFub2NsYXcub3JjaGVzdHJhdG9yLnYxLlRleHRQaWVjZUgAEjYKB21lc3NhZ2UYDCABKAsyIy5uYW5vY2xhdy5vcmNoZXN0cmF0b3IudjEuVGV4dFBpZWNlSAASNwoJdG9vbF9hcmdzGA0gASgLMiIubmFub2NsYXcub3JjaGVzdHJhdG9yLnYxLlRvb2xBcmdzSAASOAoJdG9vbF9jYWxsGA4gASgLMiMubmFub2NsYXcub3JjaGVzdHJhdG9yLnYxLlRvb2xDYWxsc0gAEj8KDXRvb2xfcHJvZ3Jlc3MYDyABKAsyJi5uYW5vY2xhdy5vcmNoZXN0cmF0b3IudjEuVG9vbFByb2dyZXNzSAASPAoLdG9vbF9yZXN1bHQYECABKAsyJS5uYW5vY2xhdy5vcmNoZXN0cmF0b3IudjEuVG9vbFJlc3VsdHNIABJHChFhcHByb3ZhbF9yZXF1aXJlZBgRIAEoCzIqLm5hbm9jbGF3Lm9yY2hlc3RyYXRvci52MS5BcHByb3ZhbFJlcXVpcmVkSAASRQoQYXBwcm92YWxfZGVjaWRlZBgSIAEoCzIpLm5hbm9jbGF3Lm9yY2hlc3RyYXRvci52MS5BcHByb3ZhbERlY2lkZWRIABI1CgV1c2FnZRgTIAEoCzIkLm5hbm9jbGF3Lm9yY2hlc3RyYXRvci52MS5Sb3VuZFVzYWdlSAASMgoGbm90aWNlGBQgASgLMiAubmFub2NsYXcub3JjaGVzdHJhdG9yLnYxLk5vdGljZUgAEkMKD3JvdW5kX3Jlc3RhcnRlZBgVIAEoCzIoLm5hbm9jbGF3Lm9yY2hlc3RyYXRvci52MS5Sb3VuZFJlc3RhcnRlZEgAEi4KBGRvbmUYFiABKAsyHi5uYW5vY2xhdy5vcmNoZXN0cmF0b3IudjEuRG9uZUgAEjMKBWVycm9yGBcgASgLMiIubmFub2NsYXcub3JjaGVzdHJhdG9yLnYxLlJ1bkVycm9ySAASLAoDYnllGBggASgLMh0ubmFub2NsYXcub3JjaGVzdHJhdG9yLnYxLkJ5ZUgAEi4KBHBpbmcYGSABKAsyHi5uYW5vY2xhdy5vcmNoZXN0cmF0b3IudjEuUGluZ0gAQgcKBWV2ZW50Im8KClJ1blN0YXJ0ZWQSDgoGcnVuX2lkGAEgASgJEhcKD2NvbnZlcnNhdGlvbl9pZBgCIAEoCRIXCg91c2VyX21lc3NhZ2VfaWQYAyABKAkSDQoFbW9kZWwYBCABKAkSEAoIdHJhY2VfaWQYBSABKAkiOwoJVGV4dFBpZWNlEg8KB2NvbnRlbnQYASABKAkSDQoFcm91bmQYAiABKAUSDgoGb2Zmc2V0GAMgASgFIksKCFRvb2xBcmdzEg0KBXJvdW5kGAEgASgFEg8KB29yZGluYWwYAiABKAUSDAoEbmFtZRgDIAEoCRIRCglhcmd1bWVudHMYBCABKAkiTQoJVG9vbENhbGxzEjEKBWNhbGxzGAEgAygLMiIubmFub2NsYXcub3JjaGVzdHJhdG9yLnYxLlRvb2xDYWxsEg0KBXJvdW5kGAIgASgFIl4KCFRvb2xDYWxsEgoKAmlkGAEgASgJEgwKBHR5cGUYAiABKAkSOAoIZnVuY3Rpb24YAyABKAsyJi5uYW5vY2xhdy5vcmNoZXN0cmF0b3IudjEuRnVuY3Rpb25DYWxsIi8KDEZ1bmN0aW9uQ2FsbBIMCgRuYW1lGAEgASgJEhEKCWFyZ3VtZW50cxgCIAEoCSJgCgxUb29sUHJvZ3Jlc3MSFAoMdG9vbF9jYWxsX2lkGAEgASgJEgwKBG5hbWUYAiABKAkSDwoHbWVzc2FnZRgDIAEoCRIMCgRkb25lGAQgASgBEg0KBXRvdGFsGAUgASgBIlMKC1Rvb2xSZXN1bHRzEjUKB3Jlc3VsdHMYASADKAsyJC5uYW5vY2xhdy5vcmNoZXN0cmF0b3IudjEuVG9vbFJlc3VsdBINCgVyb3VuZBgCIAEoBSKuAQoKVG9vbFJlc3VsdBIMCgRyb2xlGAEgASgJEhQKDHRvb2xfY2FsbF9pZBgCIAEoCRIMCgRuYW1lGAMgASgJEg8KB2NvbnRlbnQYBCABKAkSEAoIaXNfZXJyb3IYBSABKAgSEwoLZHVyYXRpb25fbXMYBiABKAUSEQoJdHJ1bmNhdGVkGAcgASgIEhEKCXJlc3VsdF9pZBgIIAEoCRIQCgh0cmFjZV9pZBgJIAEoCSKzAQoQQXBwcm92YWxSZXF1aXJlZBITCgthcHByb3ZhbF9pZBgBIAEoCRIUCgx0b29sX2NhbGxfaWQYAiABKAkSDAoEbmFtZRgDIAEoCRIRCglhcmd1bWVudHMYBCABKAkSEwoLYXJnc19zaGEyNTYYBSABKAkSDgoGcmVhc29uGAYgASgJEi4KCmV4cGlyZXNfYXQYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIl4KD0FwcHJvdmFsRGVjaWRlZBITCgthcHByb3ZhbF9pZBgBIAEoCRIUCgx0b29sX2NhbGxfaWQYAiABKAkSEAoIZGVjaXNpb24YAyABKAkSDgoGcmVhc29uGAQgASgJIoEBCgpSb3VuZFVzYWdlEg0KBXJvdW5kGAEgASgFEjQKC3JvdW5kX3VzYWdlGAIgASgLMh8ubmFub2NsYXcub3JjaGVzdHJhdG9yLnYxLlVzYWdlEi4KBXRvdGFsGAMgASgLMh8ubmFub2NsYXcub3JjaGVzdHJhdG9yLnYxLlVzYWdlIjYKBk5vdGljZRIMCgRraW5kGAEgASgJEg8KB21lc3NhZ2UYAiABKAkSDQoFcm91bmQYAyABKAUiHwoOUm91bmRSZXN0YXJ0ZWQSDQoFcm91bmQYASABKAUigAEKBERvbmUSEgoKbWVzc2FnZV9pZBgBIAEoCRIVCg1maW5pc2hfcmVhc29uGAIgASgJEi4KBXVzYWdlGAMgASgLMh8ubmFub2NsYXcub3JjaGVzdHJhdG9yLnYxLlVzYWdlEg4KBnJ1bl9pZBgEIAEoCRINCgVtb2RlbBgFIAEoCSIlCgNCeWUSDgoGcmVhc29uGAEgASgJEg4KBnJlc3VtZRgCIAEoCCIYCgRQaW5nEhAKCGxhc3Rfc2VxGAEgASgFMsIDCgpSdW5TZXJ2aWNlEogBCgZHZXRSdW4SJy5uYW5vY2xhdy5vcmNoZXN0cmF0b3IudjEuR2V0UnVuUmVxdWVzdBooLm5hbm9jbGF3Lm9yY2hlc3RyYXRvci52MS5HZXRSdW5SZXNwb25zZSIrwtoYCAgBEgRjaGF0gtPkkwIZYgNydW4SEi9hcGkvcnVucy97cnVuX2lkfRKKAQoIV2F0Y2hSdW4SKS5uYW5vY2xhdy5vcmNoZXN0cmF0b3IudjEuV2F0Y2hSdW5SZXF1ZXN0GiIubmFub2NsYXcub3JjaGVzdHJhdG9yLnYxLlJ1bkV2ZW50Ii3C2hgICAESBGNoYXSC0+STAhsSGS9hcGkvcnVucy97cnVuX2lkfS9ldmVudHMwARKbAQoJQ2FuY2VsUnVuEioubmFub2NsYXcub3JjaGVzdHJhdG9yLnYxLkNhbmNlbFJ1blJlcXVlc3QaKy5uYW5vY2xhdy5vcmNoZXN0cmF0b3IudjEuQ2FuY2VsUnVuUmVzcG9uc2UiNcLaGAgIARIEY2hhdILT5JMCIzoBKmIDcnVuIhkvYXBpL3J1bnMve3J1bl9pZH0vY2FuY2VsQk1aS2dpdGh1Yi5jb20vbmFub2NsYXcvbmFub2NsYXcvZ2VuL2dvL25hbm9jbGF3L29yY2hlc3RyYXRvci92MTtvcmNoZXN0cmF0b3J2MWIGcHJvdG8z", [file_buf_validate_validate, file_google_api_annotations, file_google_protobuf_timestamp, file_nanoclaw_options_v1_options]);
 
 /**
  * GetRunRequest names a run.
@@ -275,7 +275,8 @@ export type Run = Message<"nanoclaw.orchestrator.v1.Run"> & {
   rounds: number;
 
   /**
-   * Id of the configured model.
+   * Id of the configured model that answers: the one that was asked for, or one
+   * that answers in its place.
    *
    * @generated from field: string model = 9;
    */
@@ -396,7 +397,8 @@ export type RunJson = {
   rounds?: number;
 
   /**
-   * Id of the configured model.
+   * Id of the configured model that answers: the one that was asked for, or one
+   * that answers in its place.
    *
    * @generated from field: string model = 9;
    */
@@ -473,7 +475,7 @@ export type ModelCallState = Message<"nanoclaw.orchestrator.v1.ModelCallState"> 
   round: number;
 
   /**
-   * Try of the round, from 1.
+   * Which call of the round, from 1.
    *
    * @generated from field: int32 attempt = 2;
    */
@@ -487,7 +489,7 @@ export type ModelCallState = Message<"nanoclaw.orchestrator.v1.ModelCallState"> 
   status: string;
 
   /**
-   * Id of the configured model.
+   * Id of the configured model that was asked.
    *
    * @generated from field: string model = 4;
    */
@@ -520,6 +522,14 @@ export type ModelCallState = Message<"nanoclaw.orchestrator.v1.ModelCallState"> 
    * @generated from field: int32 output_tokens = 8;
    */
   outputTokens: number;
+
+  /**
+   * It came to the arguments of a call that the round had asked for and that
+   * could not be read. It is no answer of the round.
+   *
+   * @generated from field: bool corrector = 9;
+   */
+  corrector: boolean;
 };
 
 /**
@@ -536,7 +546,7 @@ export type ModelCallStateJson = {
   round?: number;
 
   /**
-   * Try of the round, from 1.
+   * Which call of the round, from 1.
    *
    * @generated from field: int32 attempt = 2;
    */
@@ -550,7 +560,7 @@ export type ModelCallStateJson = {
   status?: string;
 
   /**
-   * Id of the configured model.
+   * Id of the configured model that was asked.
    *
    * @generated from field: string model = 4;
    */
@@ -583,6 +593,14 @@ export type ModelCallStateJson = {
    * @generated from field: int32 output_tokens = 8;
    */
   outputTokens?: number;
+
+  /**
+   * It came to the arguments of a call that the round had asked for and that
+   * could not be read. It is no answer of the round.
+   *
+   * @generated from field: bool corrector = 9;
+   */
+  corrector?: boolean;
 };
 
 /**
@@ -2104,7 +2122,7 @@ export type RoundUsage = Message<"nanoclaw.orchestrator.v1.RoundUsage"> & {
   round: number;
 
   /**
-   * Tokens of this round's model call.
+   * Tokens of a model call of this round; each that gave an answer has its event.
    *
    * @generated from field: nanoclaw.orchestrator.v1.Usage round_usage = 2;
    */
@@ -2132,7 +2150,7 @@ export type RoundUsageJson = {
   round?: number;
 
   /**
-   * Tokens of this round's model call.
+   * Tokens of a model call of this round; each that gave an answer has its event.
    *
    * @generated from field: nanoclaw.orchestrator.v1.Usage round_usage = 2;
    */
@@ -2160,7 +2178,7 @@ export const RoundUsageSchema: GenMessage<RoundUsage, {jsonType: RoundUsageJson}
  */
 export type Notice = Message<"nanoclaw.orchestrator.v1.Notice"> & {
   /**
-   * budget, breaker, compaction, retry, length, limit, filter or stuck.
+   * budget, breaker, compaction, retry, failover, length, limit, filter or stuck.
    *
    * @generated from field: string kind = 1;
    */
@@ -2188,7 +2206,7 @@ export type Notice = Message<"nanoclaw.orchestrator.v1.Notice"> & {
  */
 export type NoticeJson = {
   /**
-   * budget, breaker, compaction, retry, length, limit, filter or stuck.
+   * budget, breaker, compaction, retry, failover, length, limit, filter or stuck.
    *
    * @generated from field: string kind = 1;
    */
@@ -2284,6 +2302,14 @@ export type Done = Message<"nanoclaw.orchestrator.v1.Done"> & {
    * @generated from field: string run_id = 4;
    */
   runId: string;
+
+  /**
+   * Id of the configured model that answered: the one that was asked for, or one
+   * that answered in its place.
+   *
+   * @generated from field: string model = 5;
+   */
+  model: string;
 };
 
 /**
@@ -2319,6 +2345,14 @@ export type DoneJson = {
    * @generated from field: string run_id = 4;
    */
   runId?: string;
+
+  /**
+   * Id of the configured model that answered: the one that was asked for, or one
+   * that answered in its place.
+   *
+   * @generated from field: string model = 5;
+   */
+  model?: string;
 };
 
 /**

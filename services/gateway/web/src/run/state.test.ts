@@ -61,6 +61,12 @@ describe('a run', () => {
     const s = play(started, ['tool_call', 2, { round: 1, calls: [{ id: 'c', function: { name: 'x', arguments: '{}' } }] }], ['tool_result', 3, { round: 1, results: [{ tool_call_id: 'c', content, is_error: true }] }])
     expect(s.rounds[0]?.calls[0]?.status).toBe(status)
   })
+  it('names the model that answered in the end', () => {
+    const end = { message_id: 'msg_2', finish_reason: 'stop', run_id: 'run_1' }
+    expect(play(started).model).toBe('m')
+    expect(play(started, ['done', 2, { ...end, model: 'spare' }]).model).toBe('spare')
+    expect(play(started, ['done', 2, end]).model).toBe('m') // logged by an older server
+  })
   it('leaves no call open when it ends', () => {
     const s = play(started, ['tool_call', 2, { round: 1, calls: [{ id: 'c', function: { name: 'x', arguments: '{}' } }] }], ['tool_args', 0, { round: 2, ordinal: 0, name: 'y', arguments: '' }], ['done', 3, { message_id: 'msg_2', finish_reason: 'cancelled', run_id: 'run_1' }])
     expect(ended(s)).toBe(true)

@@ -101,7 +101,7 @@ export function apply(s: RunState, event: RunEvent): RunState {
     case 'round_restarted':
       return { ...s, rounds: s.rounds.filter((r) => r.number < e.data.round) }
     case 'done':
-      return settle({ ...s, status: e.data.finish_reason === 'cancelled' ? 'cancelled' : 'completed', messageId: e.data.message_id, finishReason: e.data.finish_reason, usage: e.data.usage ?? s.usage })
+      return settle({ ...s, status: e.data.finish_reason === 'cancelled' ? 'cancelled' : 'completed', messageId: e.data.message_id, model: e.data.model || s.model, finishReason: e.data.finish_reason, usage: e.data.usage ?? s.usage })
     case 'error':
       return settle({ ...s, status: 'failed', error: e.data })
     default:

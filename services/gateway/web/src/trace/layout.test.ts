@@ -5,7 +5,7 @@ import { layoutOf, ticksOf } from './layout'
 const zero = Date.parse('2026-01-31T12:00:00Z')
 const time = (ms: number) => new Date(zero + ms).toISOString()
 const model = (round: number, from: number, took: number, status = 'completed', attempt = 1) =>
-  ({ round, attempt, status, model: 'm', started_at: time(from), duration_ms: took, input_tokens: 10, output_tokens: 5 })
+  ({ round, attempt, status, model: 'm', started_at: time(from), duration_ms: took, input_tokens: 10, output_tokens: 5, corrector: false })
 const tool = (id: string, round: number, from: number | undefined, took: number, status = 'completed'): NonNullable<Run['tool_calls']>[number] =>
   ({ id, name: id, round, status, attempt: 1, duration_ms: took, trace_id: 't', ...(from === undefined ? {} : { started_at: time(from) }) }) as NonNullable<Run['tool_calls']>[number]
 const run = (r: Partial<Run>) => ({ id: 'r', status: 'completed', trace_id: 't', created_at: time(0), tool_calls: [], model_calls: [], ...r }) as Run
@@ -31,6 +31,10 @@ describe('the line of time', () => {
   it('holds tries apart', () => {
     const r = run({ ended_at: time(30), model_calls: [model(1, 0, 10, 'error'), model(1, 15, 10, 'completed', 2)] })
     expect(bars(r).slice(2)).toEqual([['model-1-1', 0, 10], ['model-1-2', 15, 25]])
+  })
+  it('tells a correction from another try', () => {
+    const r = run({ ended_at: time(30), model_calls: [model(1, 0, 10), { ...model(1, 15, 10, 'completed', 2), corrector: true }] })
+    expect(layoutOf(r, zero).spans.slice(2).map((s) => s.corrector)).toEqual([false, true])
   })
   it('is there for a run that has nothing yet', () => {
     expect(layoutOf(run({ status: 'queued' }), zero + 40)).toMatchObject({ length: 40, spans: [{ id: 'run', end: 40 }] })

@@ -14,6 +14,8 @@ export interface Span {
   /** It never began. */
   idle: boolean
   attempt: number
+  /** It came to the arguments of a call, not to an answer. */
+  corrector: boolean
   input: number
   output: number
   traceId: string
@@ -52,12 +54,12 @@ interface Call extends Span {
   took: number
 }
 
-const blank: Span = { id: '', kind: 'run', name: '', round: 0, status: '', start: 0, end: 0, idle: false, attempt: 1, input: 0, output: 0, traceId: '', depth: 0 }
+const blank: Span = { id: '', kind: 'run', name: '', round: 0, status: '', start: 0, end: 0, idle: false, attempt: 1, corrector: false, input: 0, output: 0, traceId: '', depth: 0 }
 
 function modelSpan(call: NonNullable<Run['model_calls']>[number]): Call {
   return {
     ...blank, id: `model-${call.round}-${call.attempt}`, kind: 'model', name: call.model, round: call.round, status: call.status, attempt: call.attempt,
-    input: call.input_tokens, output: call.output_tokens, depth: 2, from: at(call.started_at), took: call.duration_ms,
+    corrector: call.corrector, input: call.input_tokens, output: call.output_tokens, depth: 2, from: at(call.started_at), took: call.duration_ms,
   }
 }
 

@@ -81,6 +81,7 @@ export const trace = {
   run: 'Run',
   ask: 'Model call',
   attempt: 'try {attempt}',
+  corrector: 'arguments corrected',
   notStarted: 'not started',
   tree: 'The steps of the run on a line of time',
   none: 'Nothing has begun yet.',

@@ -82,6 +82,7 @@ export const trace: typeof en.trace = {
   run: '运行',
   ask: '模型调用',
   attempt: '第 {attempt} 次尝试',
+  corrector: '修正参数',
   notStarted: '未开始',
   tree: '运行各步骤的时间线',
   none: '尚未开始。',
