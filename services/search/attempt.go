@@ -57,10 +57,27 @@ func (s *Service) ask(ctx context.Context, e *engine, q request) attempt {
 	got := exchange.Ask(limited, s.client, e.Adapter, q.query(), e.trust)
 	a := attempt{status: got.Response.Status, dropped: got.Plan.Dropped}
 	a.page, a.outcome = judge(got.Page, got.Outcome, q.text, got.Plan.SentText)
+	if a.outcome.Code == outcome.LayoutUnrecognised {
+		s.keep(ctx, e.Name(), got.Response, q.text, a.outcome.Detail)
+	}
 	if a.outcome.Code.HasResults() {
 		a.narrow(q)
 	}
 	return a
+}
+
+// keep writes down an answer that could not be read. That it cannot is told to
+// the operator and is nobody else's matter.
+func (s *Service) keep(ctx context.Context, provider string, r adapter.Response, query, detail string) {
+	if s.unread == nil {
+		return
+	}
+	file, err := s.unread.Keep(provider, r, query, detail)
+	if err != nil {
+		s.log.LogAttrs(ctx, slog.LevelError, "an answer that could not be read was not kept", slog.String("provider", provider), slog.Any("error", err))
+		return
+	}
+	s.log.LogAttrs(ctx, slog.LevelWarn, "an answer that could not be read is kept", slog.String("provider", provider), slog.String("file", file))
 }
 
 // notOurTurn is the outcome of an engine that was not even asked.

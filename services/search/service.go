@@ -17,6 +17,7 @@ import (
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/netguard"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/ratelimit"
 	"github.com/nanoclaw/nanoclaw/services/search/internal/selection"
+	"github.com/nanoclaw/nanoclaw/services/search/internal/specimen"
 	"github.com/nanoclaw/nanoclaw/services/search/internal/transport"
 	"github.com/nanoclaw/nanoclaw/services/toolkit"
 )
@@ -31,6 +32,9 @@ type Deps struct {
 	// Limiter counts searches of users and keeps the distance between requests
 	// to an engine. Replicas share one; nil means that this process is alone.
 	Limiter ratelimit.Limiter
+	// UnreadDir is where answers that no adapter could read are kept for the
+	// operator, the newest of each engine; empty keeps none.
+	UnreadDir string
 	// Log is slog.Default() when nil.
 	Log *slog.Logger
 }
@@ -47,6 +51,7 @@ type Service struct {
 	engines  map[string]*engine
 	rules    selection.Rules
 	limiter  ratelimit.Limiter
+	unread   *specimen.Keeper // nil keeps nothing
 	tools    *toolkit.Provider
 }
 
@@ -78,6 +83,9 @@ func New(_ context.Context, cfg Config, deps Deps) (*Service, error) {
 		client:   transport.New(deps.Guard),
 		engines:  engines(cfg, deps.Limiter),
 		limiter:  deps.Limiter,
+	}
+	if deps.UnreadDir != "" {
+		s.unread = specimen.New(deps.UnreadDir)
 	}
 	s.rules = selection.Rules{Configured: cfg.Adapter, Default: defaultOrder(), Known: s.names()}
 	if err := s.rules.Validate(); err != nil {

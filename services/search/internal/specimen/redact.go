@@ -1,0 +1,96 @@
+package specimen
+
+import (
+	"html"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// What stands in place of what was taken out.
+const (
+	placeholderQuery = "[query]"
+	placeholderMail  = "[mail]"
+	placeholderIP    = "[address]"
+	placeholderValue = "[value]"
+	placeholderToken = "[token]"
+)
+
+var (
+	mail   = regexp.MustCompile(`[A-Za-z0-9._%+-]+@[A-Za-z0-9.-]+\.[A-Za-z]{2,}`)
+	ipv4   = regexp.MustCompile(`\b(?:\d{1,3}\.){3}\d{1,3}\b`)
+	ipv6   = regexp.MustCompile(`(?i)\b(?:[0-9a-f]{1,4}:){1,7}(?::[0-9a-f]{1,4}){1,6}\b|\b(?:[0-9a-f]{1,4}:){3,7}[0-9a-f]{1,4}\b`)
+	hidden = regexp.MustCompile(`(?i)<input\b[^>]*\btype\s*=\s*["']?hidden\b[^>]*>`)
+	value  = regexp.MustCompile(`(?i)(\bvalue\s*=\s*)("[^"]*"|'[^']*'|[^\s>"']+)`)
+	opaque = regexp.MustCompile(`[A-Za-z0-9_+=%-]{24,}`)
+)
+
+// Redact gives the first MaxBytes of an answer without what belongs to the
+// person who asked or to our side of the connection: the query in every form in
+// which a page repeats it, addresses of mail and of the network, values of
+// hidden fields, and long opaque strings such as tokens. It reports whether the
+// answer was cut. What is left shows how the page is built.
+func Redact(body []byte, query string) (redacted []byte, cut bool) {
+	text := strings.ToValidUTF8(string(body), "\uFFFD")
+	// What is taken out may reach over the end of what is kept.
+	text, cut = first(text, 2*MaxBytes)
+	text = withoutQuery(text, query)
+	text = hidden.ReplaceAllStringFunc(text, func(tag string) string {
+		return value.ReplaceAllString(tag, `${1}"`+placeholderValue+`"`)
+	})
+	text = mail.ReplaceAllString(text, placeholderMail)
+	text = ipv4.ReplaceAllString(text, placeholderIP)
+	text = ipv6.ReplaceAllString(text, placeholderIP)
+	text = opaque.ReplaceAllStringFunc(text, func(s string) string {
+		if strings.ContainsAny(s, "0123456789") && strings.ContainsFunc(s, isLetter) {
+			return placeholderToken
+		}
+		return s
+	})
+	text, more := first(text, MaxBytes)
+	return []byte(text), cut || more
+}
+
+func isLetter(r rune) bool { return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' }
+
+// first cuts a text to a number of bytes, between characters.
+func first(text string, limit int) (string, bool) {
+	if len(text) <= limit {
+		return text, false
+	}
+	for limit > 0 && !utf8.RuneStart(text[limit]) {
+		limit--
+	}
+	return text[:limit], true
+}
+
+// minWord is how many bytes a word of the query needs to be taken out where it
+// stands alone.
+const minWord = 5
+
+// withoutQuery takes the query out: whole, as it stands in pages, addresses and
+// scripts, and its longer words one by one.
+func withoutQuery(text, query string) string {
+	query = strings.Join(strings.Fields(query), " ")
+	if query == "" {
+		return text
+	}
+	forms := []string{
+		query, html.EscapeString(query), url.QueryEscape(query), url.PathEscape(query),
+		strings.ReplaceAll(url.QueryEscape(query), "+", "%20"), strings.ReplaceAll(query, `"`, `\"`),
+	}
+	for word := range strings.FieldsSeq(query) {
+		if len(word) >= minWord {
+			forms = append(forms, word, html.EscapeString(word), url.QueryEscape(word))
+		}
+	}
+	slices.SortFunc(forms, func(a, b string) int { return len(b) - len(a) })
+	forms = slices.Compact(forms)
+	quotedForms := make([]string, len(forms))
+	for i, f := range forms {
+		quotedForms[i] = regexp.QuoteMeta(f)
+	}
+	return regexp.MustCompile(`(?i)`+strings.Join(quotedForms, "|")).ReplaceAllString(text, placeholderQuery)
+}

@@ -1,0 +1,121 @@
+package specimen
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/nanoclaw/nanoclaw/services/search/internal/adapter"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func TestWhatBelongsToThePersonIsTakenOut(t *testing.T) {
+	cases := []struct{ name, in, want string }{
+		{"the query in the title", `<title>secret "plans" - Search</title>`, `<title>[query] - Search</title>`},
+		{"the query escaped", `<input value="secret &#34;plans&#34;">`, `<input value="[query]">`},
+		{"the query in an address", `/search?q=secret+%22plans%22&x`, `/search?q=[query]&x`},
+		{"the query in an address with blanks", `/search?q=secret%20%22plans%22&x`, `/search?q=[query]&x`},
+		{"the query in a script", `var q="secret \"plans\"";`, `var q="[query]";`},
+		{"the query in other letters", `SECRET "Plans"`, `[query]`},
+		{"a word of it alone", `a secret of ours`, `a [query] of ours`},
+		{"our address", `Your IP: 203.0.113.7.`, `Your IP: [address].`},
+		{"our address of version 6", `IP 2001:db8:0:1::7`, `IP [address]`},
+		{"an address of mail", `mail ann.b@example.com now`, `mail [mail] now`},
+		{"a hidden field", `<input type="hidden" name="csrf" value="abc"><input type=text value="abc">`, `<input type="hidden" name="csrf" value="[value]"><input type=text value="abc">`},
+		{"a token", `data-sid="A1b2C3d4E5f6A1b2C3d4E5f6A1b2"`, `data-sid="[token]"`},
+		{"the layout stays", `<ol id="b_results"><li class="b_algo b_vtl_deeplinks">`, `<ol id="b_results"><li class="b_algo b_vtl_deeplinks">`},
+		{"a style stays", `a::before{} li:hover::after`, `a::before{} li:hover::after`},
+		{"times stay", `at 12:30:15`, `at 12:30:15`},
+		{"versions stay", `v=1.2.3`, `v=1.2.3`},
+	}
+	for _, c := range cases {
+		got, cut := Redact([]byte(c.in), ` secret  "plans" `)
+		if string(got) != c.want || cut {
+			t.Errorf("%s: %q, want %q (cut %t)", c.name, got, c.want, cut)
+		}
+	}
+}
+
+func TestTheFirst64KiBAreKept(t *testing.T) {
+	for _, n := range []int{MaxBytes, MaxBytes + 1, 5 * MaxBytes} {
+		got, cut := Redact([]byte(strings.Repeat("茶", n/3)), "tea")
+		if len(got) > MaxBytes || len(got) < min(n, MaxBytes)-3 || cut != (n/3*3 > MaxBytes) || strings.ContainsRune(string(got), '\uFFFD') {
+			t.Errorf("%d of %d bytes, cut %t", len(got), n, cut)
+		}
+	}
+}
+
+func TestAnAnswerIsKeptInTheFormThatInspectReads(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "unread")
+	at := time.Date(2025, 12, 1, 12, 0, 0, 0, time.UTC)
+	file, err := New(dir).Keep("bing", adapter.Response{
+		Status: 200, Header: http.Header{"Content-Type": {"text/html"}, "Set-Cookie": {"id=1"}}, Body: []byte("<p>secret"), ReceivedAt: at,
+	}, "secret", "no list of results")
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got kept
+	if err := json.Unmarshal(raw, &got); err != nil {
+		t.Fatal(err)
+	}
+	if got.Provider != "bing" || got.Query != "[query]" || got.Status != 200 || got.Body != "<p>[query]" || got.Detail != "no list of results" || got.Headers["Content-Type"] != "text/html" || len(got.Headers) != 1 {
+		t.Errorf("kept %s", raw)
+	}
+	info, err := os.Stat(file)
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("mode %v (%v)", info.Mode(), err)
+	}
+}
+
+func TestOldAnswersGo(t *testing.T) {
+	dir := t.TempDir()
+	k := New(dir)
+	at := time.Date(2025, 12, 1, 12, 0, 0, 0, time.UTC)
+	for i := range MaxKept + 5 {
+		for _, provider := range []string{"bing", "baidu"} {
+			if _, err := k.Keep(provider, adapter.Response{Body: fmt.Append(nil, i), ReceivedAt: at.Add(time.Duration(i) * time.Second)}, "q", ""); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for _, provider := range []string{"bing", "baidu"} {
+		files, err := filepath.Glob(filepath.Join(dir, provider, "*"))
+		if err != nil || len(files) != MaxKept {
+			t.Fatalf("%d files (%v)", len(files), err)
+		}
+		if oldest := filepath.Base(files[0]); !strings.HasPrefix(oldest, "20251201T120005.000Z-") {
+			t.Errorf("the oldest is %s", oldest)
+		}
+	}
+}
+
+func TestAProviderIsNoPath(t *testing.T) {
+	for _, provider := range []string{"", "../x", "a/b", "A", strings.Repeat("a", 65)} {
+		if file, err := New(t.TempDir()).Keep(provider, adapter.Response{}, "q", ""); err == nil {
+			t.Errorf("%q is kept in %s", provider, file)
+		}
+	}
+}
+
+func FuzzRedact(f *testing.F) {
+	f.Add("<p>secret plans</p>", "secret plans")
+	f.Add(`<input type=hidden value=x> ::1 a@b.cc`, `"a+b" & c`)
+	f.Fuzz(func(t *testing.T, body, query string) {
+		got, _ := Redact([]byte(body), query)
+		if len(got) > MaxBytes {
+			t.Fatalf("%d bytes", len(got))
+		}
+	})
+}
