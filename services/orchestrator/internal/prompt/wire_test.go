@@ -58,6 +58,13 @@ func (m *wireMessage) UnmarshalJSON(raw []byte) error {
 	return err
 }
 
+// unsigned reports whether a message has calls and no call is signed.
+func (m wireMessage) unsigned() bool {
+	return len(m.Calls) > 0 && !slices.ContainsFunc(m.Calls, func(c wireCall) bool {
+		return c.Own != nil || c.Extra != nil && c.Extra.Google.Signature != ""
+	})
+}
+
 // wireBody is a request as an endpoint gets it.
 type wireBody struct {
 	Messages []wireMessage   `json:"messages"`
@@ -65,8 +72,14 @@ type wireBody struct {
 	Choice   json.RawMessage `json:"tool_choice"`
 }
 
-// recorder is an endpoint that answers and keeps what it was sent.
-type recorder struct{ body []byte }
+// recorder is an endpoint that answers and keeps what it was sent. One that
+// demands signatures refuses calls without.
+type recorder struct {
+	body   []byte
+	signed bool
+}
+
+const unsigned = `{"error":{"message":"Function call is missing a thought_signature in functionCall parts."}}`
 
 const hiStream = `data: {"choices":[{"index":0,"delta":{"content":"hi"},"finish_reason":"stop"}]}` + "\n\ndata: [DONE]\n\n"
 
@@ -75,7 +88,15 @@ func (r *recorder) RoundTrip(req *http.Request) (*http.Response, error) {
 	if r.body, err = io.ReadAll(req.Body); err != nil {
 		return nil, err
 	}
-	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(hiStream))}, nil
+	status, answer := http.StatusOK, hiStream
+	var body wireBody
+	if err := json.Unmarshal(r.body, &body); err != nil {
+		return nil, err
+	}
+	if r.signed && slices.ContainsFunc(body.Messages, wireMessage.unsigned) {
+		status, answer = http.StatusBadRequest, unsigned
+	}
+	return &http.Response{StatusCode: status, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(answer))}, nil
 }
 
 // rules are what an endpoint of a profile demands beyond what all do.
@@ -114,7 +135,7 @@ func TestEveryHistoryBecomesARequestThatTheEndpointTakes(t *testing.T) {
 				if demand.inText = mode == provider.ToolsPrompted; demand.inText {
 					demand = rules{inText: true}
 				}
-				end := &recorder{}
+				end := &recorder{signed: demand.signed}
 				client := clientFor(t, name, mode, end)
 				for range 25 {
 					tryHistory(t, client, end, demand, rnd)
@@ -218,7 +239,9 @@ func (r rules) brokenCalls(m wireMessage, used map[string]bool) error {
 	if r.forbids != "" && m.members[r.forbids] != nil {
 		return fmt.Errorf("an answer has %s", r.forbids)
 	}
-	signed := !r.signed
+	if r.signed && m.unsigned() {
+		return fmt.Errorf("no call is signed")
+	}
 	for _, c := range m.Calls {
 		var args map[string]json.RawMessage
 		if c.Type != "function" || !toolName.MatchString(c.Function.Name) || json.Unmarshal([]byte(c.Function.Arguments), &args) != nil || args == nil {
@@ -228,10 +251,6 @@ func (r rules) brokenCalls(m wireMessage, used map[string]bool) error {
 			return fmt.Errorf("the id %q", c.ID)
 		}
 		used[c.ID] = true
-		signed = signed || c.Own != nil || c.Extra != nil && c.Extra.Google.Signature != ""
-	}
-	if !signed {
-		return fmt.Errorf("no call is signed")
 	}
 	return nil
 }

@@ -113,6 +113,7 @@ func isNameByte(c byte) bool {
 type concessions struct {
 	without     []string // names of optional members, in the order of their refusals
 	otherLength bool     // the other name of the member that limits the answer
+	sign        bool     // calls without a signature get the profile's word for one
 }
 
 // apply takes what was conceded out of a request.
@@ -136,13 +137,17 @@ func (c concessions) apply(top map[string]json.RawMessage) {
 }
 
 // learn reads the body of a refusal of sent, and returns what to concede for
-// another try; false when there is nothing. Each member is conceded once.
-func (c concessions) learn(sent, refusal []byte) (concessions, bool) {
+// another try; false when there is nothing. Each thing is conceded once.
+func (c concessions) learn(p Profile, sent, refusal []byte) (concessions, bool) {
 	var top map[string]json.RawMessage
 	if json.Unmarshal(sent, &top) != nil {
 		return c, false
 	}
 	said := bytes.ToLower(refusal)
+	if !c.sign && p.Signature != "" && hasName(said, p.Signature) {
+		c.sign = true
+		return c, true
+	}
 	for _, o := range optionalMembers {
 		if o.in(top) && o.refusedBy(said) {
 			c.without = append(slices.Clone(c.without), o.name())
@@ -190,5 +195,5 @@ func (m *endpointMemory) keep(c concessions) {
 			all = append(all, name)
 		}
 	}
-	m.known = concessions{all, m.known.otherLength || c.otherLength}
+	m.known = concessions{all, m.known.otherLength || c.otherLength, m.known.sign || c.sign}
 }

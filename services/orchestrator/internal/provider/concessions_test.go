@@ -110,6 +110,50 @@ func TestOnePartOfAMemberIsLeftOutAlone(t *testing.T) {
 	}
 }
 
+func TestCallsThatNobodySignedAreSignedOnceTheEndpointDemandsIt(t *testing.T) {
+	gemini, _ := NamedProfile("gemini", "")
+	history := Request{Messages: []Message{
+		{Role: RoleUser, Content: "q"},
+		{Role: RoleAssistant, Calls: []Call{{ID: "1", Name: "f", Arguments: "{}", Extra: json.RawMessage(`{"extra_content":{"google":{"thought_signature":"S"}}}`)}, {ID: "2", Name: "f", Arguments: "{}"}}},
+		{Role: RoleTool, CallID: "1", Content: "r"}, {Role: RoleTool, CallID: "2", Content: "r"},
+		{Role: RoleAssistant, Calls: []Call{{ID: "3", Name: "f", Arguments: "{}"}, {ID: "4", Name: "f", Arguments: "{}"}}},
+		{Role: RoleTool, CallID: "3", Content: "r"}, {Role: RoleTool, CallID: "4", Content: "r"},
+	}}
+	signatures := func(body map[string]any) (out []string) {
+		for _, m := range body["messages"].([]any) {
+			calls, _ := m.(map[string]any)["tool_calls"].([]any)
+			for _, c := range calls {
+				extra, _ := c.(map[string]any)["extra_content"].(map[string]any)
+				google, _ := extra["google"].(map[string]any)
+				signature, _ := google["thought_signature"].(string)
+				out = append(out, signature)
+			}
+		}
+		return out
+	}
+	for _, strict := range []bool{true, false} {
+		p := &picky{refuses: func(body map[string]any) string {
+			if s := signatures(body); strict && s[2] == "" {
+				return `[{"error":{"code":400,"message":"Function call is missing a thought_signature in functionCall parts.","status":"INVALID_ARGUMENT"}}]`
+			}
+			return ""
+		}}
+		c := serve(t, Config{Profile: gemini}, p.ServeHTTP)
+		for range 2 {
+			if _, _, err := ask(c, history); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, refused := []string{"S", "", "", ""}, 0
+		if strict {
+			want, refused = []string{"S", "", "skip_thought_signature_validator", ""}, 1
+		}
+		if got := signatures(p.last); !slices.Equal(got, want) || p.refused != refused || p.served != 2 {
+			t.Errorf("signed %q, refused %d times, served %d times", got, p.refused, p.served)
+		}
+	}
+}
+
 func TestSeveralMembersAreConcededOneAfterTheOther(t *testing.T) {
 	p := &picky{refuses: func(body map[string]any) string {
 		for _, member := range []string{"tool_choice", "stream_options", "temperature"} {

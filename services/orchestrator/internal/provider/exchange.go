@@ -46,7 +46,7 @@ func (x *exchange) Do(r *http.Request) (*http.Response, error) {
 		}
 		refusal, err := x.refuse(r.Context(), resp)
 		if resp.StatusCode == http.StatusBadRequest || resp.StatusCode == http.StatusUnprocessableEntity {
-			if next, again := x.used.learn(payload, refusal); again {
+			if next, again := x.used.learn(x.client.cfg.Profile, payload, refusal); again {
 				x.used = next
 				continue
 			}

@@ -44,10 +44,12 @@ type Profile struct {
 	// that called tools, also one that came without reasoning. It is sent under
 	// this name, but where thinking is switched off; empty: none is demanded.
 	ReasoningField string
-	// CallMembers is a JSON object whose members the first call of an answer gets
-	// when no call of it has members of its own: calls that another model made, at
-	// an endpoint that signs its calls. Empty: none.
-	CallMembers string
+	// Signature is the member of calls that the endpoint may demand back, and
+	// CallMembers a JSON object whose members stand for it: the first call of an
+	// answer gets them when no call of it has members of its own, as those that
+	// another model made. It is done once a refusal named the Signature; empty:
+	// never.
+	Signature, CallMembers string
 
 	// NoUsage says that stream_options is not sent: the endpoint refuses it or
 	// counts tokens without it. What it does not count is estimated.

@@ -73,8 +73,9 @@ var profiles = []knownProfile{
 	{hosts: []string{"generativelanguage.googleapis.com"}, Profile: Profile{
 		Name:     "gemini",
 		BasePath: "/v1beta/openai", Schemas: SchemaGemini, KeepsReasoning: true,
-		// Google's word for calls that it did not sign itself; without a signature
-		// the whole request is refused.
+		// Google's word for calls that it did not sign itself; some of its models
+		// refuse the whole request without a signature.
+		Signature:   "thought_signature",
 		CallMembers: `{"extra_content":{"google":{"thought_signature":"skip_thought_signature_validator"}}}`,
 		ThinkOn:     `{"reasoning_effort":"medium"}`, ThinkOff: `{"reasoning_effort":"none"}`,
 	}},

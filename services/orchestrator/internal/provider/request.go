@@ -20,6 +20,7 @@ type wiring struct {
 	model    string
 	profile  Profile
 	thinking Thinking
+	sign     bool // calls without a signature get the profile's word for one
 }
 
 // request is req in go-openai's types. What they cannot carry is added by
@@ -66,6 +67,7 @@ func (w wiring) rewrite(body []byte, req Request, c concessions) ([]byte, error)
 	if err := json.Unmarshal(top["messages"], &messages); err != nil && len(req.Messages) > 0 {
 		return nil, fmt.Errorf("rewrite messages: %w", err)
 	}
+	w.sign = c.sign
 	for i := range messages {
 		if err := w.message(messages[i], req.Messages[i]); err != nil {
 			return nil, fmt.Errorf("rewrite message %d: %w", i, err)
@@ -126,7 +128,7 @@ func (w wiring) message(wire map[string]json.RawMessage, m Message) error {
 		wire["content"] = json.RawMessage(`""`)
 	}
 	if len(m.Calls) > 0 {
-		if err := set(wire, "tool_calls", w.profile.history(m.Calls)); err != nil {
+		if err := set(wire, "tool_calls", w.history(m.Calls)); err != nil {
 			return err
 		}
 		if field, text := w.reasoning(m); field != "" {
@@ -159,7 +161,7 @@ func (w wiring) reasoning(m Message) (field, text string) {
 // history writes the calls of an earlier answer. Arguments are always
 // valid JSON: servers refuse "" (vllm#19419), and one broken call would poison
 // every later request (pydantic-ai#7060). Unknown members go back verbatim.
-func (p Profile) history(calls []Call) []map[string]json.RawMessage {
+func (w wiring) history(calls []Call) []map[string]json.RawMessage {
 	out := make([]map[string]json.RawMessage, 0, len(calls))
 	bare := !slices.ContainsFunc(calls, func(c Call) bool { return len(c.Extra) > 0 })
 	for i, c := range calls {
@@ -172,8 +174,8 @@ func (p Profile) history(calls []Call) []map[string]json.RawMessage {
 		wire := map[string]json.RawMessage{"id": quote(c.ID), "type": quote("function")}
 		wire["function"] = encodeVerbatim(fn)
 		addMissing(wire, extra)
-		if i == 0 && bare {
-			merge(wire, json.RawMessage(p.CallMembers))
+		if w.sign && i == 0 && bare {
+			merge(wire, json.RawMessage(w.profile.CallMembers))
 		}
 		out = append(out, wire)
 	}
