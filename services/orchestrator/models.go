@@ -78,7 +78,8 @@ func accountOf(mc ModelConfig) (host, key string) {
 	return u.Host, key
 }
 
-// check asks the endpoint of a model; ok is false when there is no such model.
+// check asks the endpoint of a model; ok is false when there is no such model. Where
+// it answers, an account that was to be left alone for longer may be asked at once.
 func (m *models) check(ctx context.Context, id string) (answer *pb.CheckModelResponse, ok bool) {
 	i := slices.Index(m.ids, id)
 	if i < 0 {
@@ -86,6 +87,9 @@ func (m *models) check(ctx context.Context, id string) (answer *pb.CheckModelRes
 	}
 	got, err := m.clients[i].Probe(ctx)
 	answer = &pb.CheckModelResponse{DurationMs: int32(got.Took.Milliseconds())}
+	if err == nil {
+		m.byID[id].Account.TryNow()
+	}
 	var passing interface{ Retryable() bool }
 	switch {
 	case err != nil:

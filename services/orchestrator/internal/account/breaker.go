@@ -118,6 +118,19 @@ func (a *Account) wait(e *provider.Error) time.Duration {
 	return 0
 }
 
+// TryNow lets the one call be made that finds out whether the account is taken
+// again, whatever is left of the wait: somebody looked, and had reason to.
+func (a *Account) TryNow() {
+	if a == nil {
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if now := a.now(); a.why != nil && a.until.After(now) {
+		a.until = now
+	}
+}
+
 // refused is the error of a call that may not be made now, nil when it may. The
 // caller holds the lock.
 func (a *Account) refused() *provider.Error {

@@ -187,6 +187,25 @@ func TestAQuotaThatStaysIsAskedForAfterTwiceTheTimeUpToTwelveHours(t *testing.T)
 	})
 }
 
+func TestWhoeverLookedMayTryAtOnce(t *testing.T) {
+	in(t, func(t *testing.T, a *Account) {
+		a.TryNow()
+		call(t, a, failed(provider.KindQuota, 0))
+		a.TryNow()
+		c, err := a.Enter()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := a.Enter(); err == nil {
+			t.Error("two calls are let through")
+		}
+		c.End(failed(provider.KindQuota, 0))
+		if _, err := a.Enter(); err == nil || err.RetryAfter != 2*time.Hour {
+			t.Errorf("%+v, want two hours", err)
+		}
+	})
+}
+
 func TestCallsThatWereBegunBeforeTheBreakerOpened(t *testing.T) {
 	for _, tc := range []struct {
 		name        string
@@ -243,6 +262,7 @@ func TestWithoutAnAccountEveryCallIsMade(t *testing.T) {
 	c, err := a.Enter()
 	c.Taken()
 	c.End(failed(provider.KindQuota, 0))
+	a.TryNow()
 	if _, again := a.Enter(); err != nil || again != nil || a.Open() || a.ID() != "" {
 		t.Errorf("%v %v", err, again)
 	}

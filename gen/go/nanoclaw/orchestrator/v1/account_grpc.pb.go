@@ -34,7 +34,8 @@ type AccountServiceClient interface {
 	// ListModels lists the configured models.
 	ListModels(ctx context.Context, in *ListModelsRequest, opts ...grpc.CallOption) (*ListModelsResponse, error)
 	// CheckModel asks the endpoint of a configured model whether it is there, takes
-	// the key and knows the model. Nothing is asked of the model itself.
+	// the key and knows the model. Nothing is asked of the model itself. Where it
+	// answers, runs ask an account at once that was to be left alone for longer.
 	CheckModel(ctx context.Context, in *CheckModelRequest, opts ...grpc.CallOption) (*CheckModelResponse, error)
 	// GetServerInfo tells what serves.
 	GetServerInfo(ctx context.Context, in *GetServerInfoRequest, opts ...grpc.CallOption) (*GetServerInfoResponse, error)
@@ -99,7 +100,8 @@ type AccountServiceServer interface {
 	// ListModels lists the configured models.
 	ListModels(context.Context, *ListModelsRequest) (*ListModelsResponse, error)
 	// CheckModel asks the endpoint of a configured model whether it is there, takes
-	// the key and knows the model. Nothing is asked of the model itself.
+	// the key and knows the model. Nothing is asked of the model itself. Where it
+	// answers, runs ask an account at once that was to be left alone for longer.
 	CheckModel(context.Context, *CheckModelRequest) (*CheckModelResponse, error)
 	// GetServerInfo tells what serves.
 	GetServerInfo(context.Context, *GetServerInfoRequest) (*GetServerInfoResponse, error)

@@ -685,7 +685,8 @@ export const AccountService: GenService<{
   },
   /**
    * CheckModel asks the endpoint of a configured model whether it is there, takes
-   * the key and knows the model. Nothing is asked of the model itself.
+   * the key and knows the model. Nothing is asked of the model itself. Where it
+   * answers, runs ask an account at once that was to be left alone for longer.
    *
    * @generated from rpc nanoclaw.orchestrator.v1.AccountService.CheckModel
    */
