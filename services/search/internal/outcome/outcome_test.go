@@ -94,3 +94,21 @@ func TestStatusOfAnAnswer(t *testing.T) {
 		})
 	}
 }
+
+func TestStatusOfAnAPI(t *testing.T) {
+	now := time.Date(2025, 12, 1, 12, 0, 0, 0, time.UTC)
+	for status, want := range map[int]Code{
+		301: Config, 303: Config, 400: BadRequest, 401: AuthFailed, 402: QuotaExhausted, 403: AuthFailed, 404: Config, 405: Config, 408: Timeout,
+		410: Config, 413: BadRequest, 415: BadRequest, 418: LayoutUnrecognised, 422: BadRequest, 429: RateLimited, 451: Challenge, 500: Upstream5xx, 529: Upstream5xx,
+	} {
+		o, failed := FromAPIStatus(status, http.Header{"Retry-After": {"7"}}, now)
+		if !failed || o.Code != want || o.Detail == "" {
+			t.Errorf("%d is %s (%s), want %s", status, o.Code, o.Detail, want)
+		}
+	}
+	for _, status := range []int{200, 202, 204} {
+		if o, failed := FromAPIStatus(status, nil, now); failed {
+			t.Errorf("%d is %s", status, o.Code)
+		}
+	}
+}

@@ -5,6 +5,7 @@ package page
 
 import (
 	"bytes"
+	"strings"
 
 	"github.com/PuerkitoBio/goquery"
 
@@ -44,9 +45,9 @@ func Read(r adapter.Response, read Reader) (adapter.Page, outcome.Outcome) {
 		if better, ok := of(classify.Remaining(doc)); ok {
 			return adapter.Page{}, better
 		}
-		if r.Truncated {
-			o.Detail += "; the page was cut at the size limit"
-		}
+	}
+	if r.Truncated && (o.Code == outcome.LayoutUnrecognised || o.Code.HasResults()) {
+		o.Detail = strings.TrimPrefix(o.Detail+"; the page was cut at the size limit", "; ")
 	}
 	return p, o
 }

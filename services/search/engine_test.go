@@ -1,0 +1,39 @@
+package search
+
+import (
+	"testing"
+
+	"github.com/nanoclaw/nanoclaw/services/search/internal/adapter"
+	"github.com/nanoclaw/nanoclaw/services/search/internal/outcome"
+)
+
+func TestResultsOfAnotherQueryAreSaidToBe(t *testing.T) {
+	rows := []adapter.Result{{Title: "The tea ceremony", URL: "https://tea.example/"}}
+	cases := []struct {
+		name                    string
+		engine, searched, query string
+		sent                    string
+		want                    outcome.Code
+		altered                 string
+	}{
+		{"the query itself", "", "", "tea ceremony", "", outcome.OK, ""},
+		{"the engine says another", "tea ceremony", "", "tee ceremny", "", outcome.OKAlteredQuery, "tea ceremony"},
+		{"the engine phrased it in other words", "", "Japanese tea ceremony", "tea ceremony", "", outcome.OKAlteredQuery, "Japanese tea ceremony"},
+		{"the engine phrased it in the same words", "", "Tea  Ceremony", "tea ceremony", "", outcome.OK, ""},
+		{"we sent it short", "", "", "tea ceremony and much else", "tea ceremony", outcome.OKAlteredQuery, "tea ceremony"},
+		{"we sent it short and the engine says so", "", "tea ceremony", "tea ceremony and much else", "tea ceremony", outcome.OKAlteredQuery, "tea ceremony"},
+		{"rows of neither", "", "running shoes", "best running", "", outcome.DecoySuspected, ""},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			code := outcome.OK
+			if c.engine != "" {
+				code = outcome.OKAlteredQuery
+			}
+			p, o := judge(adapter.Page{Results: rows, AlteredQuery: c.engine, SearchedQuery: c.searched, CostUSD: 1}, outcome.Of(code), c.query, c.sent)
+			if o.Code != c.want || p.AlteredQuery != c.altered || o.Code.HasResults() != (len(p.Results) > 0) || p.CostUSD != 1 {
+				t.Errorf("%s for %q with %d results, want %s for %q", o.Code, p.AlteredQuery, len(p.Results), c.want, c.altered)
+			}
+		})
+	}
+}

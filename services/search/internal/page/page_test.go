@@ -1,0 +1,66 @@
+package page
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/PuerkitoBio/goquery"
+	"go.uber.org/goleak"
+
+	"github.com/nanoclaw/nanoclaw/services/search/internal/adapter"
+	"github.com/nanoclaw/nanoclaw/services/search/internal/outcome"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func TestTheOrderInWhichAPageIsJudged(t *testing.T) {
+	const captcha = `<div class="captcha"><div class="captcha_header">One last step</div></div>`
+	const shell = `<noscript>Please enable JavaScript</noscript><div id="root"></div>`
+	found := func(*goquery.Document, adapter.Response) (adapter.Page, outcome.Outcome) {
+		return adapter.Page{Results: []adapter.Result{{Title: "t", URL: "https://a.example/"}}}, outcome.Of(outcome.OK)
+	}
+	none := func(*goquery.Document, adapter.Response) (adapter.Page, outcome.Outcome) {
+		return adapter.Page{}, outcome.Because(outcome.EmptyVerified, "the engine says so")
+	}
+	lost := func(*goquery.Document, adapter.Response) (adapter.Page, outcome.Outcome) {
+		return adapter.Page{}, outcome.Because(outcome.LayoutUnrecognised, "no list")
+	}
+	cases := []struct {
+		name   string
+		r      adapter.Response
+		read   Reader
+		want   outcome.Code
+		detail string
+	}{
+		{"a certain challenge comes before rows", adapter.Response{Status: 200, Body: []byte(captcha)}, found, outcome.Challenge, "bing captcha"},
+		{"and before the word for none", adapter.Response{Status: 200, Body: []byte(captcha)}, none, outcome.Challenge, "bing captcha"},
+		{"and before a status that fails", adapter.Response{Status: 503, Body: []byte(captcha)}, found, outcome.Challenge, "bing captcha"},
+		{"rows come before what looks like a shell", adapter.Response{Status: 200, Body: []byte(shell)}, found, outcome.OK, ""},
+		{"a status that fails comes before rows", adapter.Response{Status: 500, Body: []byte("<p>x")}, found, outcome.Upstream5xx, "HTTP 500"},
+		{"too many requests stay so whatever the page looks like", adapter.Response{Status: 429, Body: []byte(`<title>Access denied</title>`)}, found, outcome.RateLimited, "HTTP 429"},
+		{"a block names its page", adapter.Response{Status: 403, Body: []byte(`<title>Just a moment...</title>`)}, found, outcome.Challenge, "heading of a verification page"},
+		{"a page without a list may be a shell", adapter.Response{Status: 200, Body: []byte(shell)}, lost, outcome.JSShell, "asks for scripts"},
+		{"a page without a list that is nothing known", adapter.Response{Status: 200, Body: []byte("<p>x")}, lost, outcome.LayoutUnrecognised, "no list"},
+		{"a cut page without a list says so", adapter.Response{Status: 200, Body: []byte("<p>x"), Truncated: true}, lost, outcome.LayoutUnrecognised, "no list; the page was cut at the size limit"},
+		{"a cut page with rows says so", adapter.Response{Status: 200, Body: []byte("<p>x"), Truncated: true}, found, outcome.OK, "the page was cut at the size limit"},
+		{"absurd nesting", adapter.Response{Status: 200, Body: []byte(strings.Repeat("<div>", 5000))}, found, outcome.LayoutUnrecognised, "the page cannot be parsed"},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			p, o := Read(c.r, c.read)
+			if o.Code != c.want || o.Detail != c.detail || o.Code.HasResults() != (len(p.Results) > 0) {
+				t.Errorf("%s (%s) with %d results, want %s (%s)", o.Code, o.Detail, len(p.Results), c.want, c.detail)
+			}
+		})
+	}
+}
+
+func TestAPageInsteadOfAnAnswer(t *testing.T) {
+	for body, want := range map[string]outcome.Code{
+		`<title>Just a moment...</title>`: outcome.Challenge, `<div id="app"></div><script src="x"></script>`: outcome.JSShell, "<p>tea": "", "": "",
+	} {
+		if o, ok := Instead([]byte(body)); o.Code != want || ok != (want != "") {
+			t.Errorf("%q is %s (%t), want %s", body, o.Code, ok, want)
+		}
+	}
+}
