@@ -1,13 +1,7 @@
 package charset
 
-import (
-	"unicode"
-
-	"golang.org/x/text/encoding/charmap"
-)
-
 // The detector knows no Thai and no Ukrainian, and takes the Central European
-// encodings for the Western one. What it misses is told by what the letters of
+// and Baltic encodings for the Western one. What it misses is told by what the letters of
 // a language cannot do.
 
 // looksThai tells windows-874: no byte stands for nothing in it, and vowel
@@ -56,10 +50,11 @@ func refine(name string, sample []byte) string {
 		if hasUkrainian(sample) {
 			return "koi8-u"
 		}
-	case name1252, "iso-8859-15":
-		if symbolsInWords(sample) {
-			return centralEuropean(sample)
+	case name1252, "iso-8859-15", "iso-8859-2", "windows-1250", "windows-1257":
+		if looksIBM866(sample) {
+			return "ibm866"
 		}
+		return latin(name, sample)
 	}
 	return name
 }
@@ -78,47 +73,24 @@ func hasUkrainian(sample []byte) bool {
 	return false
 }
 
-// symbolsInWords says whether the bytes, read as windows-1252, put signs such as
-// superscript digits into words.
-func symbolsInWords(sample []byte) bool {
-	var letters, symbols int
-	for i := 1; i+1 < len(sample); i++ {
-		c := sample[i]
-		if c < 0x80 {
-			continue
-		}
-		r := charmap.Windows1252.DecodeByte(c)
+// looksIBM866 tells the Cyrillic of DOS: its letters stand where the Western
+// encodings have signs that no text is full of, and the six commonest are a
+// third of it.
+func looksIBM866(sample []byte) bool {
+	var high, letters, common int
+	for _, c := range sample {
 		switch {
-		case unicode.IsLetter(r):
+		case c < 0x80:
+			continue
+		case c <= 0xaf, c >= 0xe0 && c <= 0xf1:
 			letters++
-		case isWordSign(r):
-		case isLower(sample[i+1]) && (isLower(sample[i-1]) || sample[i-1] == ' '):
-			symbols++
+		}
+		high++
+		switch c {
+		case 0xa0, 0xa5, 0xa8, 0xad, 0xae, 0xe2: // а е и н о т
+			common++
 		}
 	}
-	return symbols >= 3 && symbols*10 >= letters
-}
-
-// isWordSign lists signs that do stand inside words.
-func isWordSign(r rune) bool {
-	switch r {
-	case '’', '‘', '“', '”', '–', '—', '…', '·', '\u00ad', '\u00a0', '®', '™':
-		return true
-	}
-	return false
-}
-
-// isLower tells the small letters of windows-1252.
-func isLower(c byte) bool { return c >= 'a' && c <= 'z' || c >= 0xdf && c != 0xf7 }
-
-// centralEuropean picks between the two encodings: only windows-1250 has
-// letters from 0x80 to 0x9f, and a text of some length uses them.
-func centralEuropean(sample []byte) string {
-	for i := 1; i < len(sample); i++ {
-		switch sample[i] {
-		case 0x8a, 0x8c, 0x8d, 0x8e, 0x8f, 0x9a, 0x9c, 0x9d, 0x9e, 0x9f:
-			return "windows-1250"
-		}
-	}
-	return "iso-8859-2"
+	const enough = 40
+	return high >= enough && letters*100 >= high*97 && common*3 >= high
 }
