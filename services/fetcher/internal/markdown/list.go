@@ -158,8 +158,10 @@ func (w *writer) item(n *html.Node, l *list) {
 		w.want(newLine)
 		return
 	}
-	if v, err := strconv.Atoi(attr(n, "value")); err == nil && l.ordered && v >= 0 && v <= maxNumber {
-		l.number = v
+	if value := attr(n, "value"); l.ordered && value != "" {
+		if v, err := strconv.Atoi(strings.TrimSpace(value)); err == nil && v >= 0 && v <= maxNumber {
+			l.number = v
+		}
 	}
 	g := newLine
 	if !l.any {
@@ -228,8 +230,10 @@ func startOf(n *html.Node) (number, step int) {
 			}
 		}
 	}
-	if v, err := strconv.Atoi(strings.TrimSpace(attr(n, "start"))); err == nil && v >= 0 && v <= maxNumber {
-		number = v
+	if start := attr(n, "start"); start != "" {
+		if v, err := strconv.Atoi(strings.TrimSpace(start)); err == nil && v >= 0 && v <= maxNumber {
+			number = v
+		}
 	}
 	return number, step
 }
