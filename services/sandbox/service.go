@@ -45,6 +45,9 @@ type Deps struct {
 	// SingleUser says that only people at this machine can call: then a memory
 	// limit that is kept by looking often is enough.
 	SingleUser bool
+	// Fetcher leads to FetcherService, by which documents are read; nil: they are
+	// not, and the tool for it is not there.
+	Fetcher grpc.ClientConnInterface
 	// Logger; nil means slog.Default().
 	Logger *slog.Logger
 }
@@ -62,6 +65,7 @@ type Service struct {
 	machine    *execution.Machine
 	executions *execution.Executions
 	tools      *toolkit.Provider
+	fetcher    grpc.ClientConnInterface
 
 	closing  sync.Once
 	closeErr error
@@ -80,7 +84,7 @@ func newService(ctx context.Context, cfg Config, deps Deps, driver func() (isola
 	if deps.Logger == nil {
 		deps.Logger = slog.Default()
 	}
-	s := &Service{cfg: cfg, log: deps.Logger}
+	s := &Service{cfg: cfg, log: deps.Logger, fetcher: deps.Fetcher}
 	if err := s.open(ctx, deps, driver); err != nil {
 		return nil, errors.Join(fmt.Errorf("sandbox: %w", err), s.Close())
 	}

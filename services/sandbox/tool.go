@@ -112,7 +112,7 @@ func (s *Service) newTools() (*toolkit.Provider, error) {
 	if err != nil {
 		return nil, err
 	}
-	files := filetool.Tools{Workspaces: s.workspaces, Roots: hostroot.Roots(s.cfg.roots())}
+	files := filetool.Tools{Workspaces: s.workspaces, Roots: hostroot.Roots(s.cfg.roots()), Fetcher: s.fetcher}
 	return p, files.Add(p)
 }
 

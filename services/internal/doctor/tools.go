@@ -13,7 +13,7 @@ import (
 // ownTools are the tools of our own services, by name.
 var ownTools = []string{
 	"cancel_crawl_task", "count_top_k", "crawl_batch", "delete_file", "fetch_page", "list_files", "query_crawl_task",
-	"read_file", "read_result", "run_code", "run_shell", "web_search", "write_file",
+	"read_document", "read_file", "read_result", "run_code", "run_shell", "web_search", "write_file",
 }
 
 // tools looks for names in the configuration that are no tool's, which a server

@@ -72,9 +72,7 @@ func (s *Suite) services(ctx context.Context, targets []string) ([]service, erro
 		case TargetTaskManager:
 			svc, err = s.newTaskManager(ctx, guard, blobs)
 		case TargetSandbox:
-			svc, err = sandbox.New(ctx, s.cfg.Sandbox, sandbox.Deps{
-				DataDir: s.cfg.DataDir, Database: s.database(), SingleUser: s.singleUser(), Logger: s.log,
-			})
+			svc, err = s.newSandbox(ctx)
 		case TargetOrchestrator:
 			svc, err = s.newOrchestrator(ctx, providers, blobs)
 		}
@@ -154,6 +152,18 @@ func (s *Suite) newFetcher(ctx context.Context, guard *netguard.Guard, blobs blo
 		deps.Tasks, deps.Blobs = tasks, blobs
 	}
 	return fetcher.New(ctx, s.cfg.Crawler, deps)
+}
+
+func (s *Suite) newSandbox(ctx context.Context) (service, error) {
+	deps := sandbox.Deps{DataDir: s.cfg.DataDir, Database: s.database(), SingleUser: s.singleUser(), Logger: s.log}
+	if s.local[TargetFetcher] || s.opt.Listen && s.cfg.Services.Fetcher != "" { // programs are run without one, too
+		documents, err := s.reach(TargetSandbox, TargetFetcher)
+		if err != nil {
+			return nil, err
+		}
+		deps.Fetcher = documents
+	}
+	return sandbox.New(ctx, s.cfg.Sandbox, deps)
 }
 
 func (s *Suite) newTaskManager(ctx context.Context, guard *netguard.Guard, blobs blob.Bucket) (service, error) {

@@ -16,7 +16,7 @@ func TestWhereCodeRunsThereIsNothingToTake(t *testing.T) {
 		}
 	}
 	for name, other := range p.Services {
-		reached := slices.Contains([]string{"gateway", "orchestrator-1", "orchestrator-2", "sandbox", "jaeger", "otel-collector", "prometheus"}, name)
+		reached := slices.Contains([]string{"gateway", "orchestrator-1", "orchestrator-2", "fetcher", "sandbox", "jaeger", "otel-collector", "prometheus"}, name)
 		if got := meet(s, other); got != reached {
 			t.Errorf("the sandbox and %s share a network: %t", name, got)
 		}

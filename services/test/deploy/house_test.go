@@ -31,7 +31,7 @@ var callees = map[string][]string{
 	"search":       {"orchestrator"},
 	"fetcher":      {"orchestrator", "task-manager"},
 	"task-manager": {"orchestrator", "fetcher"},
-	"sandbox":      {"orchestrator"},
+	"sandbox":      {"orchestrator", "fetcher"},
 }
 
 // The images: one for whoever runs code, one for the others.

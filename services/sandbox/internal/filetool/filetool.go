@@ -1,5 +1,5 @@
-// Package filetool has the tools that work on files: read_file, write_file,
-// list_files, delete_file and count_top_k. They work in the workspace of the
+// Package filetool has the tools that work on files: read_file, read_document,
+// write_file, list_files, delete_file and count_top_k. They work in the workspace of the
 // conversation; those that only read can also read under the folders of the
 // machine that the operator opened for them.
 package filetool
@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/google/jsonschema-go/jsonschema"
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/auth"
@@ -42,6 +43,9 @@ type Tools struct {
 	Workspaces *workspace.Store
 	// Roots are folders of the machine that may be read.
 	Roots hostroot.Roots
+	// Fetcher leads to FetcherService, which reads documents; nil: there is no
+	// read_document.
+	Fetcher grpc.ClientConnInterface
 
 	counts chan struct{} // one token a running count
 }
@@ -53,7 +57,7 @@ const maxCounts = 2
 // Add adds the tools to a provider, which must have a key store.
 func (t Tools) Add(p *toolkit.Provider) error {
 	t.counts = make(chan struct{}, maxCounts)
-	return errors.Join(t.addRead(p), t.addWrite(p), t.addList(p), t.addDelete(p), t.addCount(p))
+	return errors.Join(t.addRead(p), t.addDocument(p), t.addWrite(p), t.addList(p), t.addDelete(p), t.addCount(p))
 }
 
 // place is where a path of a call leads.

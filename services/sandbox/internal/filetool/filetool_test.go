@@ -37,6 +37,12 @@ type bench struct {
 
 func newBench(t *testing.T, roots ...string) *bench {
 	t.Helper()
+	return newBenchWith(t, nil, roots...)
+}
+
+// newBenchWith has a fetcher, too.
+func newBenchWith(t *testing.T, fetcher grpc.ClientConnInterface, roots ...string) *bench {
+	t.Helper()
 	b := &bench{userID: "usr_ann", talk: "c1"}
 	var err error
 	b.store, err = workspace.Open(t.TempDir(), workspace.Quota{Bytes: 512 << 10, Files: 300})
@@ -44,7 +50,7 @@ func newBench(t *testing.T, roots ...string) *bench {
 		t.Fatal(err)
 	}
 	p := toolkit.New(toolkit.Config{Name: "sandbox", KeyStore: toolkit.NewMemoryKeyStore(toolkit.MemoryKeyStoreConfig{})})
-	if err := (Tools{Workspaces: b.store, Roots: hostroot.Roots(roots)}).Add(p); err != nil {
+	if err := (Tools{Workspaces: b.store, Roots: hostroot.Roots(roots), Fetcher: fetcher}).Add(p); err != nil {
 		t.Fatal(err)
 	}
 	lis := bufconn.Listen(1 << 20)
