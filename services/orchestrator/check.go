@@ -2,6 +2,7 @@ package orchestrator
 
 import (
 	"context"
+	"errors"
 
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/store"
 	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/provider"
@@ -20,6 +21,16 @@ func CheckModel(ctx context.Context, m ModelConfig) (ModelAnswer, error) {
 	}
 	defer client.Close()
 	return client.Probe(ctx)
+}
+
+// AdviceOf takes the error of a model's call apart: what happened, and what to do
+// about it. The second is empty where there is nothing to say, and of errors of
+// other things. Runs, doctor and checks of models all tell these words.
+func AdviceOf(err error) (fault, hint string) {
+	if e, ok := errors.AsType[*provider.Error](err); ok {
+		return e.Fault(), e.Hint
+	}
+	return err.Error(), ""
 }
 
 // CheckDatabase looks at the database that New would open, and changes nothing.

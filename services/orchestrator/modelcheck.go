@@ -74,11 +74,9 @@ type StressProgress struct {
 	Trial bool
 	// Round is the number of rounds done, of Rounds.
 	Round, Rounds int
-	// Kind and Passed are those of the round just done, and Problem is why its
-	// call failed; Kind is empty before a wait.
-	Kind    string
-	Passed  bool
-	Problem string
+	// Kind is that of the round just done, and Problem why it did not pass; both
+	// are empty before a wait, Problem also of a round that passed.
+	Kind, Problem string
 	// Wait is how long the provider asked to wait before the next call.
 	Wait time.Duration
 }
@@ -101,12 +99,61 @@ type StressReport struct {
 	Stopped string `json:"stopped,omitempty"`
 	StressSummary
 	Recommendation StressRecommendation `json:"recommendation"`
+	// Misses are the first rounds that did not pass, at most maxMisses.
+	Misses []StressMiss `json:"misses"`
 
-	failed *provider.Error // the last round's, when it stopped at it
+	failed *provider.Error // see Failure
 }
 
-// Failure is the failure of a model's call at which the test stopped; nil where
-// it stopped for another reason or did not stop. Its kind is one of auth,
+// StressMiss is a round that did not pass, with what came back.
+type StressMiss struct {
+	// Round counts from 1.
+	Round int    `json:"round"`
+	Kind  string `json:"kind"`
+	Why   string `json:"why"`
+	// Text and the arguments of Calls are cut at maxMissChars.
+	Text  string           `json:"text,omitempty"`
+	Calls []StressMissCall `json:"calls,omitempty"`
+}
+
+// StressMissCall is a call as the model wrote it.
+type StressMissCall struct {
+	Name      string `json:"name"`
+	Arguments string `json:"arguments"`
+}
+
+// Limits of what is told of rounds that did not pass.
+const (
+	maxMisses    = 20
+	maxMissChars = 500
+)
+
+// misses are the rounds that did not pass.
+func misses(results []modelcheck.Result) []StressMiss {
+	out := []StressMiss{}
+	for _, r := range results {
+		if r.Passed || len(out) == maxMisses {
+			continue
+		}
+		m := StressMiss{Round: r.Case.Nth + 1, Kind: string(r.Case.Kind), Why: r.Why(), Text: clip(r.Answer.Response.Text)}
+		for _, c := range r.Answer.Response.Calls {
+			m.Calls = append(m.Calls, StressMissCall{clip(c.Name), clip(c.Arguments)})
+		}
+		out = append(out, m)
+	}
+	return out
+}
+
+// clip cuts a text that is shown.
+func clip(text string) string {
+	if runes := []rune(text); len(runes) > maxMissChars {
+		return string(runes[:maxMissChars-1]) + "…"
+	}
+	return text
+}
+
+// Failure is the failure of a model's call at which the test stopped, or with which
+// it ended when none was answered; nil in all other cases. Its kind is one of auth,
 // not_found, bad_request, context_length, rate_limited, quota, overloaded, server,
 // timeout, transport, truncated, malformed, content_filter.
 func (r StressReport) Failure() (kind string, err error) {
@@ -157,18 +204,19 @@ func StressModel(ctx context.Context, m ModelConfig, o StressOptions) (StressRep
 	if err != nil {
 		return StressReport{}, err
 	}
-	report.Asked, report.Stopped, report.StressSummary = len(results), stopped, modelcheck.Summarize(results)
-	if stopped != "" && len(results) > 0 && ctx.Err() == nil {
+	report.Asked, report.Stopped, report.StressSummary, report.Misses = len(results), stopped, modelcheck.Summarize(results), misses(results)
+	unanswered := !slices.ContainsFunc(results, func(r modelcheck.Result) bool { return r.Failure() == nil })
+	if len(results) > 0 && ctx.Err() == nil && (stopped != "" || unanswered) {
 		report.failed = results[len(results)-1].Failure()
 	}
 
 	current := modelcheck.Settings{Profile: report.Profile, ToolMode: report.ToolMode}
-	suggestion := modelcheck.Suggest(current, results)
-	before, trial := tryOut(ctx, m, suggestion, cases, results, o)
+	suggestions := modelcheck.Suggest(current, results)
+	trial := tryOut(ctx, m, suggestions, cases, results, o)
 	if ctx.Err() != nil {
 		report.Stopped = cmp.Or(report.Stopped, "interrupted")
 	}
-	report.Recommendation = modelcheck.Decide(current, report.StressSummary, suggestion, before, trial)
+	report.Recommendation = modelcheck.Decide(current, report.StressSummary, suggestions, trial)
 	return report, nil
 }
 
@@ -182,28 +230,25 @@ func stress(ctx context.Context, m ModelConfig, cases []modelcheck.Case, o Stres
 	results, stopped := modelcheck.Run(ctx, client, cases, func(p modelcheck.Progress) {
 		step := StressProgress{Trial: trial, Round: p.Round, Rounds: p.Rounds, Wait: p.Wait}
 		if p.Wait == 0 {
-			step.Kind, step.Passed = string(p.Result.Case.Kind), p.Result.Passed
-			if e := p.Result.Failure(); e != nil {
-				step.Problem = e.Fault()
-			}
+			step.Kind, step.Problem = string(p.Result.Case.Kind), p.Result.Why()
 		}
 		o.Progress(step)
 	})
 	return results, stopped, nil
 }
 
-// tryOut asks some cases with other settings, and adds up how they went before and
-// then; nil where nothing was tried.
-func tryOut(ctx context.Context, m ModelConfig, s *modelcheck.Suggestion, cases []modelcheck.Case, results []modelcheck.Result, o StressOptions) (before, trial *StressSummary) {
-	if s == nil || !s.Trial || ctx.Err() != nil {
-		return nil, nil
+// tryOut asks some cases with the first settings that want a trial; nil where
+// nothing was tried.
+func tryOut(ctx context.Context, m ModelConfig, suggestions []modelcheck.Suggestion, cases []modelcheck.Case, results []modelcheck.Result, o StressOptions) *modelcheck.Trial {
+	i := slices.IndexFunc(suggestions, func(s modelcheck.Suggestion) bool { return s.Trial })
+	if i < 0 || ctx.Err() != nil {
+		return nil
 	}
-	m.Profile, m.ToolMode = s.Profile, s.ToolMode
+	m.Profile, m.ToolMode = suggestions[i].Profile, suggestions[i].ToolMode
 	again := modelcheck.Retry(cases, results, stressTrials)
 	now, _, err := stress(ctx, m, again, o, true)
 	if err != nil || ctx.Err() != nil { // settings that do not go with the others of the model
-		return nil, nil
+		return nil
 	}
-	was, is := modelcheck.Summarize(modelcheck.Of(again, results)), modelcheck.Summarize(now)
-	return &was, &is
+	return &modelcheck.Trial{Before: modelcheck.Summarize(modelcheck.Of(again, results)), After: modelcheck.Summarize(now)}
 }

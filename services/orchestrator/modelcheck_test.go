@@ -4,14 +4,18 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	pb "github.com/nanoclaw/nanoclaw/gen/go/nanoclaw/orchestrator/v1"
 	"github.com/nanoclaw/nanoclaw/services/internal/modelserver"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/addrtest"
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/config"
 	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/modelcheck"
 )
 
@@ -107,6 +111,10 @@ func TestAModelIsPutToTheTestThroughItsRealProtocol(t *testing.T) {
 			if r.Total.Unreadable.N < 30 || r.Total.Passed.N > 5 || r.Total.Valid.N > 5 {
 				t.Errorf("%+v", r.StressSummary)
 			}
+			first := r.Misses[0]
+			if len(r.Misses) != 20 || first.Round != 1 || first.Kind != "flat arguments" || first.Why != "the arguments cannot be read" || first.Calls[0].Name != "set_reminder" || !strings.HasSuffix(first.Calls[0].Arguments, `"urgent":`) {
+				t.Errorf("%+v", r.Misses)
+			}
 		}},
 		{"one whose calls are in its text", inText, rounds, func(t *testing.T, r StressReport) {
 			want := StressRecommendation{
@@ -189,6 +197,44 @@ func TestAModelThatHangsIsLeftWithWhatWasFound(t *testing.T) {
 	r, err = StressModel(t.Context(), m, StressOptions{Rounds: 4, Seed: stressSeed})
 	if err != nil || r.Asked != 4 || r.Total.Passed.N != 3 || len(r.Failures) != 1 || r.Failures[0].Kind != "timeout" || r.Stopped != "" {
 		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+// A run, doctor and a check of a model tell the same words of the same failure.
+func TestAFailureIsToldInTheSameWordsEverywhere(t *testing.T) {
+	for name, answer := range map[string]func(modelcheck.Case) modelserver.Reply{
+		"a refused key":      refusal(401, nil, "no such key"),
+		"an empty account":   refusal(402, nil, "pay"),
+		"a key that may not": refusal(403, nil, "not for you"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			reply := answer(modelcheck.Case{})
+			web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				w.WriteHeader(reply.HTTP.Status)
+				_ = json.NewEncoder(w).Encode(reply.HTTP.Body)
+			}))
+			defer web.Close()
+			m := ModelConfig{ID: "p", APIURL: web.URL, APIKey: "sk-never-shown-123", KeyOrigin: config.SecretOrigin{Place: "config.yml:3", Variables: []string{"THE_KEY"}, Trimmed: true}}
+
+			_, err := CheckModel(t.Context(), m)
+			_, want := AdviceOf(err)
+			if want == "" || reply.HTTP.Status != 402 && !strings.Contains(want, "It came from environment variable THE_KEY, named in config.yml:3") {
+				t.Fatalf("doctor says %q", want)
+			}
+			report, err := StressModel(t.Context(), m, StressOptions{Rounds: 1, Seed: stressSeed})
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, failure := report.Failure()
+			if _, got := AdviceOf(failure); got != want {
+				t.Errorf("the check says %q, doctor %q", got, want)
+			}
+			w := newWorld(t, story, func(b *bed) { b.cfg.Models = []ModelConfig{m} })
+			_, failed := w.Conversations.SendMessage(w.as("ann"), &pb.SendMessageRequest{ConversationId: w.conversation(), Content: "hi"})
+			if failed == nil || !strings.Contains(failed.Error(), want) {
+				t.Errorf("a run says %v, doctor %q", failed, want)
+			}
+		})
 	}
 }
 

@@ -146,11 +146,11 @@ func TestEachModelEndpointIsExplained(t *testing.T) {
 		{"lists it as Ollama does", answer(200, `{"data":[{"id":"m:latest"}]}`), OK, nil},
 		{"does not list the model", answer(200, `{"data":[{"id":"other"}]}`), Warning, []string{"not among the 1", "models[0].model"}},
 		{"refuses the key", answer(401, `{"error":{"message":"Incorrect API key `+secret+`"}}`), Failed, []string{"401", "key was refused", "models[0].api_key"}},
-		{"forbids", answer(403, `{}`), Failed, []string{"403"}},
+		{"forbids", answer(403, `{}`), Failed, []string{"403", "enable the service and this model", "models[0].api_key"}},
 		{"has no list", answer(404, "404 page not found"), Warning, []string{"lists no models", "404"}},
 		{"answers a web page", answer(200, "<html>Sign in</html>"), Warning, []string{"no list of models"}},
 		{"has no credit", answer(402, `{"error":"pay"}`), Failed, []string{"credit"}},
-		{"is overloaded", answer(503, ``), Warning, []string{"503", "try again"}},
+		{"is overloaded", answer(503, ``), Warning, []string{"503", "try again later; if it stays, ask the provider"}},
 		{"sends elsewhere", func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "https://elsewhere.example/v1", http.StatusMovedPermanently)
 		}, Failed, []string{"elsewhere.example", "not followed"}},
@@ -161,6 +161,30 @@ func TestEachModelEndpointIsExplained(t *testing.T) {
 			cfg := quiet(t)
 			cfg.Models = []orchestrator.ModelConfig{{ID: "m", APIURL: server.URL, APIKey: secret}}
 			shows(t, find(t, Examine(t.Context(), Options{Config: cfg}), "model m"), c.level, c.words...)
+		})
+	}
+}
+
+func TestWhereTheKeyOfAModelCameFromIsSaid(t *testing.T) {
+	const refusal = "The API key was refused"
+	for _, c := range []struct {
+		name  string
+		model orchestrator.ModelConfig
+		want  []string
+	}{
+		{"a variable", orchestrator.ModelConfig{APIKey: secret, KeyOrigin: config.SecretOrigin{Place: "config.yml:4", Variables: []string{"THE_KEY"}}},
+			[]string{refusal, "(key sk-…ee of environment variable THE_KEY, named in config.yml:4)", "sent in the header Authorization, as a bearer token"}},
+		{"with white space around it", orchestrator.ModelConfig{APIKey: secret, KeyOrigin: config.SecretOrigin{Place: "config.yml:4", Trimmed: true}},
+			[]string{refusal, "(key sk-…ee of config.yml:4, without the white space or quotes around it)"}},
+		{"an empty variable", orchestrator.ModelConfig{KeyOrigin: config.SecretOrigin{Place: "config.yml:4", Variables: []string{"THE_KEY"}, Empty: true}},
+			[]string{"No API key was sent, because environment variable THE_KEY", "(no key is set: environment variable THE_KEY, named in config.yml:4 is empty)", "export it before the start"}},
+		{"none", orchestrator.ModelConfig{}, []string{"No API key is set", "(no key is set)"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) }))
+			defer server.Close()
+			c.model.ID, c.model.APIURL = "m", server.URL
+			shows(t, (&examination{}).model(t.Context(), 0, c.model)[0], Failed, c.want...)
 		})
 	}
 }

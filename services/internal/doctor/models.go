@@ -1,9 +1,11 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/nanoclaw/nanoclaw/services/orchestrator"
@@ -30,17 +32,20 @@ func (x *examination) model(ctx context.Context, i int, m orchestrator.ModelConf
 	defer cancel()
 	got, err := orchestrator.CheckModel(ctx, m)
 	x.clocks.add("the endpoint of model "+m.ID, got.Date, got.Asked)
-	key := "no key is set"
-	if m.APIKey != "" {
-		key = fmt.Sprintf("key %s", m.APIKey)
-	}
+	key := keyWords(m)
 	at := fmt.Sprintf("models[%d]", i)
 	var passing interface{ Retryable() bool }
 	switch {
 	case got.Answered && errors.As(err, &passing) && passing.Retryable():
-		return warning("try again; if it stays, ask the provider", "%v (%s)", err, key)
+		fault, hint := orchestrator.AdviceOf(err)
+		return warning(cmp.Or(hint, "try again")+"; if it stays, ask the provider", "%s (%s)", fault, key)
 	case err != nil:
-		return failed(fmt.Sprintf(`correct %s.api_url or %s.api_key; "nanoclaw config" prints what is in force`, at, at), "%v (%s)", err, key)
+		fault, hint := orchestrator.AdviceOf(err)
+		fix := fmt.Sprintf(`the settings are %s.api_url, %s.api_key and %s.model; "nanoclaw config" prints what is in force`, at, at, at)
+		if hint != "" {
+			fix = hint + ". " + strings.ToUpper(fix[:1]) + fix[1:]
+		}
+		return failed(fix, "%s (%s)", fault, key)
 	case !got.HasList:
 		return warning(fmt.Sprintf("ask something with it; if that fails, correct %s", at),
 			"the endpoint answers but lists no models (%s), so neither key nor model could be checked (%s)", got.Note, key)
@@ -49,4 +54,20 @@ func (x *examination) model(ctx context.Context, i int, m orchestrator.ModelConf
 			"%s answers (%s), but the model is not among the %d it lists", got.URL, key, got.Models)
 	}
 	return ok("%s answers in %d ms and lists the model (%s)", got.URL, got.Took.Milliseconds(), key)
+}
+
+// keyWords say which key a model has and where it came from, but not the key.
+func keyWords(m orchestrator.ModelConfig) string {
+	from := m.KeyOrigin.String()
+	switch {
+	case m.APIKey == "" && len(m.KeyOrigin.Variables) > 0:
+		return "no key is set: " + from + " is empty"
+	case m.APIKey == "":
+		return "no key is set"
+	case from == "":
+		return fmt.Sprintf("key %s", m.APIKey)
+	case m.KeyOrigin.Trimmed:
+		return fmt.Sprintf("key %s of %s, without the white space or quotes around it", m.APIKey, from)
+	}
+	return fmt.Sprintf("key %s of %s", m.APIKey, from)
 }

@@ -18,32 +18,56 @@ type Recommendation struct {
 	Advice []string `json:"advice"`
 }
 
-// Decide chooses between the current settings and a suggestion, which may be nil.
-// trial is how the calls went with the suggestion, before how the same cases went
-// without it; both are nil when nothing was tried.
-func Decide(current Settings, all Summary, s *Suggestion, before, trial *Summary) Recommendation {
+// Trial is how some cases went with other settings, and how the same ones went
+// before; nil where that is not known.
+type Trial struct{ Before, After Summary }
+
+// Decide chooses between the current settings and what was suggested. trial is
+// that of the first suggestion which asks for one; nil when it was not tried.
+func Decide(current Settings, all Summary, suggestions []Suggestion, trial *Trial) Recommendation {
 	r := Recommendation{Settings: current, Advice: advice(all)}
 	switch {
-	case s == nil && all.Total.Passed.Of == 0:
+	case all.Total.Passed.Of == 0:
 		r.Reason = "no round was finished, so nothing can be said"
-	case s == nil && answered(all) == 0:
+	case answered(all) == 0:
 		r.Reason = "no call was answered, so nothing can be said of the model"
-	case s == nil:
-		r.Reason = fmt.Sprintf("%s passed, and nothing in the answers speaks for another setting", all.Total.Passed.words())
-	case !s.Trial:
-		r.Settings, r.Change, r.Reason = s.Settings, true, s.Reason
-	case trial == nil || before == nil:
-		r.Reason = fmt.Sprintf("%s, but that was not tried: %s may do better", s.Reason, differs(current, s.Settings))
-	case trial.Total.Passed.better(before.Total.Passed):
-		r.Settings, r.Change = s.Settings, true
-		r.Reason = fmt.Sprintf("%s; with %s %s passed, without %d of %d", s.Reason, differs(current, s.Settings), trial.Total.Passed.words(), before.Total.Passed.N, before.Total.Passed.Of)
 	default:
-		r.Reason = fmt.Sprintf("%s, but with %s no more passed (%d of %d)", s.Reason, differs(current, s.Settings), trial.Total.Passed.N, trial.Total.Passed.Of)
-		if all.Total.Called.N == 0 && trial.Total.Called.N == 0 {
-			r.Advice = append(r.Advice, "The model calls no tools in either way: choose another one for everything that needs them.")
+		r.Reason = fmt.Sprintf("%s passed, and nothing in the answers speaks for another setting", all.Total.Passed.words())
+	}
+	tried := false
+	for i, s := range suggestions {
+		take, reason := true, s.Reason
+		if s.Trial {
+			if tried {
+				continue
+			}
+			take, reason = judgeTrial(current, s, trial)
+			tried = true
+		}
+		if take || i == 0 {
+			r.Reason = reason
+		}
+		if take {
+			r.Settings, r.Change = s.Settings, true
+			return r
 		}
 	}
+	if tried && trial != nil && all.Total.Called.N == 0 && trial.After.Total.Called.N == 0 {
+		r.Advice = append(r.Advice, "The model calls no tools in either way: choose another one for everything that needs them.")
+	}
 	return r
+}
+
+// judgeTrial says whether a trial speaks for its settings, and why.
+func judgeTrial(current Settings, s Suggestion, trial *Trial) (better bool, reason string) {
+	if trial == nil {
+		return false, fmt.Sprintf("%s, but that was not tried: %s may do better", s.Reason, differs(current, s.Settings))
+	}
+	before, after := trial.Before.Total.Passed, trial.After.Total.Passed
+	if after.better(before) {
+		return true, fmt.Sprintf("%s; with %s %s passed, without %d of %d", s.Reason, differs(current, s.Settings), after.words(), before.N, before.Of)
+	}
+	return false, fmt.Sprintf("%s, but with %s no more passed (%d of %d)", s.Reason, differs(current, s.Settings), after.N, after.Of)
 }
 
 // answered is how many rounds had an answer.

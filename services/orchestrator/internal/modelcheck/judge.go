@@ -2,6 +2,7 @@ package modelcheck
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -67,6 +68,33 @@ func (r Result) Failure() *provider.Error {
 		return e
 	}
 	return &provider.Error{Kind: provider.KindMalformed, Message: r.Answer.Err.Error(), Err: r.Answer.Err}
+}
+
+// Why says in words why a round did not pass; empty for one that did.
+func (r Result) Why() string {
+	e := r.Failure()
+	calls := func(is func(JudgedCall) bool) bool { return slices.ContainsFunc(r.Calls, is) }
+	switch {
+	case r.Passed:
+		return ""
+	case e != nil:
+		return e.Fault()
+	case r.Cut:
+		return "the limit of tokens ended the answer"
+	case len(r.Calls) == 0:
+		return "no tool was called"
+	case len(r.Case.Want) == 0:
+		return "a tool was called, and none was needed"
+	case calls(func(c JudgedCall) bool { return !c.Known }):
+		return "a tool was called that was not offered"
+	case calls(func(c JudgedCall) bool { return c.Parse == ParseFailed }):
+		return "the arguments cannot be read"
+	case calls(func(c JudgedCall) bool { return !c.Valid }):
+		return "the arguments do not fit the schema"
+	case calls(func(c JudgedCall) bool { return !c.Right }):
+		return "another call than the one asked for, or with other values"
+	}
+	return fmt.Sprintf("%d of %d calls that were asked for", len(r.Calls), len(r.Case.Want))
 }
 
 // Judge compares an answer with what its case asks for.

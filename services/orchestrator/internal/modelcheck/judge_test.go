@@ -22,26 +22,27 @@ func TestAnswersAreJudgedByWhatWasAskedFor(t *testing.T) {
 		finish provider.Finish
 		want   []JudgedCall
 		passed bool
+		why    string
 	}{
-		{"exactly", []provider.Call{call("set", good)}, "", []JudgedCall{{Parse: ParseExact, Known: true, Valid: true, Right: true}}, true},
-		{"in another order and notation", []provider.Call{call("set", ` {"s":"it\u0027s \"so\"", "n":5.0} `)}, "", []JudgedCall{{Parse: ParseExact, Known: true, Valid: true, Right: true}}, true},
+		{"exactly", []provider.Call{call("set", good)}, "", []JudgedCall{{Parse: ParseExact, Known: true, Valid: true, Right: true}}, true, ""},
+		{"in another order and notation", []provider.Call{call("set", ` {"s":"it\u0027s \"so\"", "n":5.0} `)}, "", []JudgedCall{{Parse: ParseExact, Known: true, Valid: true, Right: true}}, true, ""},
 		{"in a code fence", []provider.Call{call("set", "```json\n"+good+"\n```")}, "",
-			[]JudgedCall{{Parse: ParseRepaired, Mended: []string{"code fence removed"}, Known: true, Valid: true, Right: true}}, true},
+			[]JudgedCall{{Parse: ParseRepaired, Mended: []string{"code fence removed"}, Known: true, Valid: true, Right: true}}, true, ""},
 		{"with a number as text", []provider.Call{call("set", `{"n":"5","s":"it's \"so\""}`)}, "",
-			[]JudgedCall{{Parse: ParseExact, Mended: []string{"a value read as an integer"}, Known: true, Valid: true, Right: true}}, true},
-		{"with another value", []provider.Call{call("set", `{"n":6,"s":"it's \"so\""}`)}, "", []JudgedCall{{Parse: ParseExact, Known: true, Valid: true}}, false},
-		{"with a property missing", []provider.Call{call("set", `{"n":5}`)}, "", []JudgedCall{{Parse: ParseExact, Known: true}}, false},
-		{"not to be read", []provider.Call{call("set", `{"n":5,"n":6}`)}, "", []JudgedCall{{Parse: ParseFailed, Known: true}}, false},
-		{"of a tool that nobody has", []provider.Call{call("get", `{}`)}, "", []JudgedCall{{Parse: ParseExact}}, false},
+			[]JudgedCall{{Parse: ParseExact, Mended: []string{"a value read as an integer"}, Known: true, Valid: true, Right: true}}, true, ""},
+		{"with another value", []provider.Call{call("set", `{"n":6,"s":"it's \"so\""}`)}, "", []JudgedCall{{Parse: ParseExact, Known: true, Valid: true}}, false, "another call than the one asked for, or with other values"},
+		{"with a property missing", []provider.Call{call("set", `{"n":5}`)}, "", []JudgedCall{{Parse: ParseExact, Known: true}}, false, "the arguments do not fit the schema"},
+		{"not to be read", []provider.Call{call("set", `{"n":5,"n":6}`)}, "", []JudgedCall{{Parse: ParseFailed, Known: true}}, false, "the arguments cannot be read"},
+		{"of a tool that nobody has", []provider.Call{call("get", `{}`)}, "", []JudgedCall{{Parse: ParseExact}}, false, "a tool was called that was not offered"},
 		{"twice", []provider.Call{call("set", good), call("set", good)}, "",
-			[]JudgedCall{{Parse: ParseExact, Known: true, Valid: true, Right: true}, {Parse: ParseExact, Known: true, Valid: true}}, false},
-		{"in words alone", nil, provider.FinishStop, nil, false},
-		{"cut by the limit of tokens", nil, provider.FinishLength, nil, false},
+			[]JudgedCall{{Parse: ParseExact, Known: true, Valid: true, Right: true}, {Parse: ParseExact, Known: true, Valid: true}}, false, "another call than the one asked for, or with other values"},
+		{"in words alone", nil, provider.FinishStop, nil, false, "no tool was called"},
+		{"cut by the limit of tokens", nil, provider.FinishLength, nil, false, "the limit of tokens ended the answer"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			r := Judge(one(t), Answer{Response: provider.Response{Calls: tc.calls, Finish: tc.finish}})
-			if diff := cmp.Diff(tc.want, r.Calls); diff != "" || r.Passed != tc.passed || r.Cut != (tc.finish == provider.FinishLength) {
-				t.Errorf("passed %v, cut %v, -want +got\n%s", r.Passed, r.Cut, diff)
+			if diff := cmp.Diff(tc.want, r.Calls); diff != "" || r.Passed != tc.passed || r.Why() != tc.why || r.Cut != (tc.finish == provider.FinishLength) {
+				t.Errorf("passed %v, cut %v, %q, -want +got\n%s", r.Passed, r.Cut, r.Why(), diff)
 			}
 		})
 	}
@@ -53,8 +54,20 @@ func TestAQuestionWithoutAToolPassesWithoutACall(t *testing.T) {
 	if r := Judge(c, Answer{Response: provider.Response{Text: "4"}}); !r.Passed {
 		t.Error("an answer in words did not pass")
 	}
-	if r := Judge(c, Answer{Response: provider.Response{Calls: []provider.Call{call("set", `{"n":1,"s":""}`)}}}); r.Passed {
+	if r := Judge(c, Answer{Response: provider.Response{Calls: []provider.Call{call("set", `{"n":1,"s":""}`)}}}); r.Passed || r.Why() != "a tool was called, and none was needed" {
 		t.Error("a needless call passed")
+	}
+}
+
+func TestWhyARoundDidNotPass(t *testing.T) {
+	c := one(t)
+	c.Want = append(c.Want, Wanted{"set", `{"n":1,"s":"a"}`})
+	if why := Judge(c, Answer{Response: provider.Response{Calls: []provider.Call{call("set", c.Want[1].Arguments)}}}).Why(); why != "1 of 2 calls that were asked for" {
+		t.Error(why)
+	}
+	e := &provider.Error{Kind: provider.KindServer, Message: "down. Wait", Hint: "Wait"}
+	if why := Judge(c, Answer{Err: e}).Why(); why != "down" {
+		t.Error(why)
 	}
 }
 

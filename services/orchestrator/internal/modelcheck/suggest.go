@@ -32,14 +32,15 @@ type Suggestion struct {
 }
 
 // Suggest looks in the answers for signs that other settings would do better than
-// the current ones; nil when there are none.
-func Suggest(current Settings, results []Result) *Suggestion {
+// the current ones. What speaks most for itself stands first.
+func Suggest(current Settings, results []Result) []Suggestion {
+	var all []Suggestion
 	for _, look := range []func(Settings, []Result) *Suggestion{refusedIDs, callsInText, noCalls, thoughtsInText} {
 		if s := look(current, results); s != nil && s.Settings != current {
-			return s
+			all = append(all, *s)
 		}
 	}
-	return nil
+	return all
 }
 
 func refusedIDs(current Settings, results []Result) *Suggestion {
@@ -120,7 +121,7 @@ func noCalls(current Settings, results []Result) *Suggestion {
 	switch {
 	case refused > 0 && called == 0:
 		s.Reason = "the endpoint says that it takes no tools for this model"
-	case asked >= enoughToTell && called == 0:
+	case asked >= enoughToTell && called == 0 && callsInText(current, results) == nil:
 		s.Reason = fmt.Sprintf("no tool was called in %s that asked for it", rounds(asked))
 	default:
 		return nil

@@ -72,7 +72,11 @@ func TestSettingsAreSuggestedByWhatTheAnswersShow(t *testing.T) {
 				c := one(t)
 				results = append(results, Judge(c, tc.answer(c)))
 			}
-			if diff := cmp.Diff(tc.want, Suggest(tc.current, results)); diff != "" {
+			var want []Suggestion
+			if tc.want != nil {
+				want = append(want, *tc.want)
+			}
+			if diff := cmp.Diff(want, Suggest(tc.current, results)); diff != "" {
 				t.Errorf("-want +got\n%s", diff)
 			}
 		})
@@ -82,47 +86,51 @@ func TestSettingsAreSuggestedByWhatTheAnswersShow(t *testing.T) {
 func TestTwoRoundsWithoutACallSayNothing(t *testing.T) {
 	c := one(t)
 	r := Judge(c, Answer{Response: provider.Response{Text: "no"}})
-	if s := Suggest(Settings{"plain", "native"}, []Result{r, r}); s != nil {
+	if s := Suggest(Settings{"plain", "native"}, []Result{r, r}); len(s) > 0 {
 		t.Errorf("%+v", s)
 	}
 }
 
 func TestASettingIsRecommendedWhenItDoesBetter(t *testing.T) {
 	plain := Settings{"plain", "native"}
-	hermes := &Suggestion{Settings{"hermes", "native"}, "calls stand in the text", true}
+	hermes := Suggestion{Settings{"hermes", "native"}, "calls stand in the text", true}
 	sum := func(passed, of int) Summary {
 		return Summary{Total: Tally{Passed: Count{passed, of}, Called: Count{passed, of}}}
 	}
-	ptr := func(s Summary) *Summary { return &s }
+	think := Suggestion{Settings{"think-tags", "native"}, "texts begin with <think>", false}
 	for _, tc := range []struct {
-		name          string
-		all           Summary
-		s             *Suggestion
-		before, trial *Summary
-		want          Recommendation
+		name  string
+		all   Summary
+		s     []Suggestion
+		trial *Trial
+		want  Recommendation
 	}{
-		{"nothing speaks for another", sum(49, 50), nil, nil, nil,
+		{"nothing speaks for another", sum(49, 50), nil, nil,
 			Recommendation{plain, false, "49 of 50 rounds passed, and nothing in the answers speaks for another setting", []string{}}},
-		{"nothing was asked", sum(0, 0), nil, nil, nil, Recommendation{plain, false, "no round was finished, so nothing can be said", []string{}}},
-		{"nothing was answered", Summary{Total: Tally{Passed: Count{0, 3}}, Failures: []Failures{{"server", 3, "down"}}}, nil, nil, nil,
+		{"nothing was asked", sum(0, 0), nil, nil, Recommendation{plain, false, "no round was finished, so nothing can be said", []string{}}},
+		{"nothing was answered", Summary{Total: Tally{Passed: Count{0, 3}}, Failures: []Failures{{"server", 3, "down"}}}, nil, nil,
 			Recommendation{plain, false, "no call was answered, so nothing can be said of the model", []string{}}},
-		{"a trial that does better", sum(2, 50), hermes, ptr(sum(0, 6)), ptr(sum(5, 6)),
+		{"a trial that does better", sum(2, 50), []Suggestion{hermes}, &Trial{sum(0, 6), sum(5, 6)},
 			Recommendation{hermes.Settings, true, "calls stand in the text; with profile: hermes 5 of 6 rounds passed, without 0 of 6", []string{}}},
-		{"a trial that does better than nothing", Summary{Total: Tally{Passed: Count{0, 3}}}, hermes, ptr(sum(0, 0)), ptr(sum(1, 6)),
+		{"a trial that does better than nothing", Summary{Total: Tally{Passed: Count{0, 3}}}, []Suggestion{hermes}, &Trial{sum(0, 0), sum(1, 6)},
 			Recommendation{hermes.Settings, true, "calls stand in the text; with profile: hermes 1 of 6 rounds passed, without 0 of 0", []string{}}},
-		{"a trial that does no better", sum(2, 50), hermes, ptr(sum(3, 6)), ptr(sum(3, 6)),
+		{"a trial that does no better", sum(2, 50), []Suggestion{hermes}, &Trial{sum(3, 6), sum(3, 6)},
 			Recommendation{plain, false, "calls stand in the text, but with profile: hermes no more passed (3 of 6)", []string{}}},
-		{"a model that calls nothing in any way", sum(0, 50), &Suggestion{Settings{"plain", "prompted"}, "no tool was called in 50 rounds that asked for it", true}, ptr(sum(0, 6)), ptr(sum(0, 6)),
+		{"a model that calls nothing in any way", sum(0, 50), []Suggestion{{Settings{"plain", "prompted"}, "no tool was called in 50 rounds that asked for it", true}}, &Trial{sum(0, 6), sum(0, 6)},
 			Recommendation{plain, false, "no tool was called in 50 rounds that asked for it, but with tool_mode: prompted no more passed (0 of 6)",
 				[]string{"The model calls no tools in either way: choose another one for everything that needs them."}}},
-		{"a trial that was interrupted", sum(0, 50), hermes, nil, nil,
+		{"a trial that was interrupted", sum(0, 50), []Suggestion{hermes}, nil,
 			Recommendation{plain, false, "calls stand in the text, but that was not tried: profile: hermes may do better", []string{}}},
-		{"what needs no trial", sum(50, 50), &Suggestion{Settings{"think-tags", "native"}, "texts begin with <think>", false}, nil, nil,
+		{"what needs no trial", sum(50, 50), []Suggestion{think}, nil,
 			Recommendation{Settings{"think-tags", "native"}, true, "texts begin with <think>", []string{}}},
+		{"a trial that does no better, and what needs none", sum(50, 50), []Suggestion{hermes, think}, &Trial{sum(6, 6), sum(6, 6)},
+			Recommendation{Settings{"think-tags", "native"}, true, "texts begin with <think>", []string{}}},
+		{"only one is tried", sum(0, 50), []Suggestion{hermes, {Settings{"plain", "prompted"}, "no tool was called", true}}, &Trial{sum(0, 6), sum(0, 6)},
+			Recommendation{plain, false, "calls stand in the text, but with profile: hermes no more passed (0 of 6)", []string{"The model calls no tools in either way: choose another one for everything that needs them."}}},
 		{"advice for everything else", Summary{
 			Total: Tally{Passed: Count{1, 9}, Repaired: Count{2, 8}, Unreadable: Count{1, 8}}, Parallel: Count{0, 2}, Needless: Count{1, 2}, Cut: Count{3, 9},
 			Failures: []Failures{{"rate_limited", 2, "slow down"}},
-		}, nil, nil, nil, Recommendation{plain, false, "1 of 9 rounds passed, and nothing in the answers speaks for another setting", []string{
+		}, nil, nil, Recommendation{plain, false, "1 of 9 rounds passed, and nothing in the answers speaks for another setting", []string{
 			"3 of 9 answers reached the limit of tokens: raise runs.max_tokens (here --max-tokens), or set thinking: off where the model thinks for long.",
 			"The arguments of 1 of 8 calls cannot be read; a run asks the model once to correct such a call.",
 			"The arguments of 2 of 8 calls are no exact JSON and were repaired, as in a run; tools that change something take only repairs that guess at nothing.",
@@ -132,7 +140,7 @@ func TestASettingIsRecommendedWhenItDoesBetter(t *testing.T) {
 		}}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			if diff := cmp.Diff(tc.want, Decide(plain, tc.all, tc.s, tc.before, tc.trial)); diff != "" {
+			if diff := cmp.Diff(tc.want, Decide(plain, tc.all, tc.s, tc.trial)); diff != "" {
 				t.Errorf("-want +got\n%s", diff)
 			}
 		})
