@@ -19,40 +19,6 @@ func (c *cli) account(cmd *cobra.Command, p *peerFlags, do func(context.Context,
 	})
 }
 
-func (c *cli) modelsCommand() *cobra.Command {
-	var p peerFlags
-	var asJSON bool
-	cmd := &cobra.Command{
-		Use: "models", Short: "List the configured models", Args: exactly(0),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.account(cmd, &p, func(ctx context.Context, client orchestratorv1.AccountServiceClient) error {
-				res, err := client.ListModels(ctx, &orchestratorv1.ListModelsRequest{})
-				switch {
-				case err != nil:
-					return err
-				case asJSON:
-					return c.printJSON(res)
-				case len(res.GetModels()) == 0:
-					c.note("no model is configured; \"nanoclaw chat\" says how to set one")
-					return nil
-				}
-				var rows [][]string
-				for _, m := range res.GetModels() {
-					mark := ""
-					if m.GetIsDefault() {
-						mark = "default"
-					}
-					rows = append(rows, []string{m.GetId(), m.GetName(), strconv.Itoa(int(m.GetContextWindow())), mark})
-				}
-				return c.table("ID\tNAME\tCONTEXT\t", rows)
-			})
-		},
-	}
-	p.addPeer(cmd)
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON document")
-	return cmd
-}
-
 func (c *cli) usageCommand() *cobra.Command {
 	var p peerFlags
 	var asJSON bool

@@ -39,7 +39,7 @@ func flagError(cmd *cobra.Command, err error) error {
 // kindWords names what a flag of a type takes.
 func kindWords(typ string) string {
 	switch typ {
-	case "int", "int32":
+	case "int", "int32", "uint64":
 		return "a whole number"
 	case "duration":
 		return "a duration such as 30s or 2m"
