@@ -65,9 +65,8 @@ var ErrNotConfigured = errors.New("the search engine is not set up")
 // Plan is a request ready to be sent, and what it could not express.
 type Plan struct {
 	Request Request
-	// Dropped names the options (see Option) that the request does not
-	// express, in the order of Options.
-	Dropped []Option
+	// Dropped names the options that the request does not express.
+	Dropped Dropped
 	// SentText is the text that is searched when the engine takes no query as
 	// long as the one asked; empty when the query was sent whole.
 	SentText string

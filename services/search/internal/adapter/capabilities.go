@@ -64,8 +64,8 @@ func covers(list []string, one string) bool {
 
 // Missing names the options of q that the engine lacks, in the order of
 // Options.
-func (c Capabilities) Missing(q Query) []Option {
-	var missing []Option
+func (c Capabilities) Missing(q Query) Dropped {
+	var missing Dropped
 	for _, o := range Options() {
 		if !c.has(o, q) {
 			missing = append(missing, o)
@@ -107,7 +107,7 @@ func (c Capabilities) has(o Option, q Query) bool {
 
 // Fit gives q without the options that the engine lacks, and their names. A
 // count beyond the engine's is lowered to the most there is.
-func (c Capabilities) Fit(q Query) (Query, []Option) {
+func (c Capabilities) Fit(q Query) (Query, Dropped) {
 	missing := c.Missing(q)
 	for _, o := range missing {
 		switch o {

@@ -1,7 +1,6 @@
 package adapter
 
 import (
-	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -46,15 +45,4 @@ func DomainOption(q Query) Option {
 		return OptionAllowedDomains
 	}
 	return OptionBlockedDomains
-}
-
-// AlsoDropped adds an option to those dropped, in the order of Options.
-func AlsoDropped(dropped []Option, more Option) []Option {
-	var out []Option
-	for _, o := range Options() {
-		if o == more || slices.Contains(dropped, o) {
-			out = append(out, o)
-		}
-	}
-	return out
 }

@@ -1,5 +1,7 @@
 package adapter
 
+import "slices"
+
 // Option is the name of an option, as callers write it.
 type Option string
 
@@ -36,4 +38,18 @@ func (o Option) Hard() bool {
 		return false
 	}
 	return true
+}
+
+// Dropped are options that a request does not express, in the order of Options.
+type Dropped []Option
+
+// Add adds options that are not yet among them.
+func (d *Dropped) Add(more ...Option) {
+	var all Dropped
+	for _, o := range Options() {
+		if slices.Contains(*d, o) || slices.Contains(more, o) {
+			all = append(all, o)
+		}
+	}
+	*d = all
 }

@@ -138,7 +138,7 @@ func (a *Adapter) Plan(q adapter.Query) (adapter.Plan, error) {
 	if err != nil {
 		return adapter.Plan{}, fmt.Errorf("anthropic: write query: %w", err)
 	}
-	where, dropped := place(q, dropped)
+	where := place(q, &dropped)
 	data, err := adapter.JSONBody(body{
 		Model: a.cfg.Model, MaxTokens: maxAnswerTokens, System: system,
 		Messages: []message{{Role: "user", Content: question}},
@@ -171,20 +171,20 @@ func (a *Adapter) request(data []byte) adapter.Request {
 // place is where the search is made from. The tool has one place for the region
 // asked for and for where the person is; when they are in different countries
 // the person's stands. Coordinates cannot be told.
-func place(q adapter.Query, dropped []adapter.Option) (*location, []adapter.Option) {
+func place(q adapter.Query, dropped *adapter.Dropped) *location {
 	l := q.Location
 	country := cmp.Or(l.Country, q.Region)
 	if q.Region != "" && country != q.Region {
-		dropped = adapter.AlsoDropped(dropped, adapter.OptionRegion)
+		dropped.Add(adapter.OptionRegion)
 	}
 	where := location{Type: "approximate", City: l.City, Region: l.Region, Country: country, Timezone: l.Timezone}
 	if where == (location{Type: "approximate"}) {
 		if !l.IsZero() {
-			dropped = adapter.AlsoDropped(dropped, adapter.OptionLocation)
+			dropped.Add(adapter.OptionLocation)
 		}
-		return nil, dropped
+		return nil
 	}
-	return &where, dropped
+	return &where
 }
 
 // Continue implements adapter.Continuer: a turn that was paused before the

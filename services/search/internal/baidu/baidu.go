@@ -70,7 +70,7 @@ func (a *Adapter) Plan(q adapter.Query) (adapter.Plan, error) {
 	q.Text = text
 	hintedText, hinted := adapter.WithDomainHint(q, fitting.MaxQueryRunes)
 	if !hinted {
-		dropped = adapter.AlsoDropped(dropped, adapter.DomainOption(q))
+		dropped.Add(adapter.DomainOption(q))
 	}
 	params := "wd=" + url.QueryEscape(hintedText) + "&ie=utf-8"
 	if q.Count > pageSize {

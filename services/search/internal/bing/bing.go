@@ -86,32 +86,17 @@ func (a *Adapter) Plan(q adapter.Query) (adapter.Plan, error) {
 	if ok {
 		market = picked.Code
 	}
-	for _, o := range without {
-		dropped = adapter.AlsoDropped(dropped, o)
-	}
+	dropped.Add(without...)
 	text, hinted := adapter.WithDomainHint(q, maxQueryRunes)
 	if !hinted {
-		dropped = adapter.AlsoDropped(dropped, adapter.DomainOption(q))
+		dropped.Add(adapter.DomainOption(q))
 	}
-	var params, path string
+	path, params := "/search?", ""
 	if q.News {
 		path = "/news/infinitescrollajax?"
-		if other, none := noNews[market]; none {
-			market = other
-			if q.Language != "" {
-				dropped = adapter.AlsoDropped(dropped, adapter.OptionLanguage)
-			}
-		}
-		if q.Count > pageSize {
-			dropped = adapter.AlsoDropped(dropped, adapter.OptionMaxResults)
-		}
-		interval, known := newsInterval(q.Freshness)
-		if !known {
-			dropped = adapter.AlsoDropped(dropped, adapter.OptionFreshness)
-		}
-		params = newsParams(text, market, q) + interval
+		market = newsMarket(market, q, &dropped)
+		params = newsParams(text, market, q, &dropped)
 	} else {
-		path = "/search?"
 		params = webParams(text, market, q)
 	}
 	if q.SafeSearch != adapter.SafeDefault {
@@ -158,27 +143,6 @@ func filters(f adapter.Freshness) string {
 
 // days counts the days since 1970.
 func days(t time.Time) string { return strconv.FormatInt(t.Unix()/(24*60*60), 10) }
-
-// newsParams are those of the list that the news page loads as one scrolls: it
-// needs no scripts.
-func newsParams(text, market string, q adapter.Query) string {
-	return "q=" + url.QueryEscape(text) + "&InfiniteScroll=1&first=" + strconv.Itoa((q.PageNumber()-1)*pageSize+1) +
-		"&SFX=" + strconv.Itoa(q.PageNumber()-1) + "&form=PTFTNR" +
-		"&mkt=" + url.QueryEscape(market) + "&setlang=" + url.QueryEscape(languageOf(market))
-}
-
-// newsInterval is the parameter for a window of news; it is false for spans
-// that Bing's news do not know.
-func newsInterval(f adapter.Freshness) (string, bool) {
-	n := map[adapter.Window]string{adapter.Day: "7", adapter.Week: "8", adapter.Month: "9"}[f.Window]
-	switch {
-	case f.IsZero():
-		return "", true
-	case n == "":
-		return "", false
-	}
-	return "&qft=" + url.QueryEscape(`interval="`+n+`"`), true
-}
 
 func languageOf(market string) string {
 	lang, _, _ := strings.Cut(market, "-")

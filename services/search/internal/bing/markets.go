@@ -31,6 +31,3 @@ var markets = adapter.Markets{
 	{Language: "ar", Region: "SA", Code: "ar-SA"}, {Language: "he", Region: "IL", Code: "he-IL"},
 	{Language: "th", Region: "TH", Code: "th-TH"}, {Language: "el", Region: "GR", Code: "el-GR"},
 }
-
-// noNews are markets without news, and the one whose news are sent instead.
-var noNews = map[string]string{"zh-CN": "en-HK"}

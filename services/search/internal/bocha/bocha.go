@@ -86,7 +86,7 @@ func (a *Adapter) Plan(q adapter.Query) (adapter.Plan, error) {
 		Include: strings.Join(adapter.Hosts(q.AllowedDomains), "|"), Exclude: strings.Join(adapter.WholeHosts(q.BlockedDomains), "|"),
 	}
 	if len(q.BlockedDomains) > 0 && b.Exclude == "" {
-		dropped = adapter.AlsoDropped(dropped, adapter.OptionBlockedDomains)
+		dropped.Add(adapter.OptionBlockedDomains)
 	}
 	switch f := q.Freshness; {
 	case f.IsZero():

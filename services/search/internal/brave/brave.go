@@ -162,13 +162,10 @@ func goggle(q adapter.Query) string {
 
 // domains adds the filter, and names it as dropped when nothing of it can be
 // said.
-func (p *params) domains(q adapter.Query, dropped []adapter.Option) []adapter.Option {
+func (p *params) domains(q adapter.Query, dropped *adapter.Dropped) {
 	if g := goggle(q); g != "" {
 		p.add("goggles", g)
-		return dropped
+	} else if len(q.BlockedDomains) > 0 {
+		dropped.Add(adapter.OptionBlockedDomains)
 	}
-	if len(q.BlockedDomains) > 0 {
-		return adapter.AlsoDropped(dropped, adapter.OptionBlockedDomains)
-	}
-	return dropped
 }

@@ -71,13 +71,13 @@ func (a *LLM) Plan(q adapter.Query) (adapter.Plan, error) {
 	default:
 		p.addInt("maximum_number_of_tokens", maxTokens/4)
 	}
-	dropped = p.domains(q, dropped)
+	p.domains(q, &dropped)
 	// LLM Context has no header for the time zone.
 	l := q.Location
 	l.Timezone = ""
 	header, whole := location(l)
 	if !whole || l.IsZero() && !q.Location.IsZero() {
-		dropped = adapter.AlsoDropped(dropped, adapter.OptionLocation)
+		dropped.Add(adapter.OptionLocation)
 	}
 	plan := adapter.Plan{Request: a.cfg.request("/res/v1/llm/context", p, header), Dropped: dropped}
 	if short {

@@ -58,19 +58,19 @@ func (a *Web) Plan(q adapter.Query) (adapter.Plan, error) {
 	if q.Passages {
 		p.add("extra_snippets", "true")
 	}
-	dropped = p.domains(q, dropped)
+	p.domains(q, &dropped)
 	path, header := "/res/v1/web/search", http.Header{}
 	if q.News {
 		path = "/res/v1/news/search"
 		if !q.Location.IsZero() {
-			dropped = adapter.AlsoDropped(dropped, adapter.OptionLocation)
+			dropped.Add(adapter.OptionLocation)
 		}
 	} else {
 		p.add("result_filter", "web,query")
 		p.add("text_decorations", "false")
 		var whole bool
 		if header, whole = location(q.Location); !whole {
-			dropped = adapter.AlsoDropped(dropped, adapter.OptionLocation)
+			dropped.Add(adapter.OptionLocation)
 		}
 	}
 	plan := adapter.Plan{Request: a.cfg.request(path, p, header), Dropped: dropped}

@@ -88,16 +88,14 @@ func plan(baseURL, path string, q adapter.Query) adapter.Plan {
 	region, lang := worldwide, ""
 	if market, without, ok := regions.Pick(capabilities, q); ok {
 		region, lang = market.Code, market.Language
-		for _, o := range without {
-			dropped = adapter.AlsoDropped(dropped, o)
-		}
+		dropped.Add(without...)
 	}
 	quoted := quoteBangs(q)
 	text, short := capabilities.Shorten(quoted.Text)
 	quoted.Text = text
 	hintedText, hinted := adapter.WithDomainHint(quoted, maxQueryRunes)
 	if !hinted {
-		dropped = adapter.AlsoDropped(dropped, adapter.DomainOption(q))
+		dropped.Add(adapter.DomainOption(q))
 	}
 	body := "q=" + url.QueryEscape(hintedText) + "&b=&kl=" + region
 	cookie := "kl=" + region

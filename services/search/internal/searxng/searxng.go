@@ -60,7 +60,7 @@ func (a *Adapter) Plan(q adapter.Query) (adapter.Plan, error) {
 	q, dropped := capabilities.Fit(q)
 	text, hinted := adapter.WithDomainHint(q, maxQueryRunes)
 	if !hinted {
-		dropped = adapter.AlsoDropped(dropped, adapter.DomainOption(q))
+		dropped.Add(adapter.DomainOption(q))
 	}
 	category := "general"
 	if q.News {
@@ -69,9 +69,7 @@ func (a *Adapter) Plan(q adapter.Query) (adapter.Plan, error) {
 	params := "q=" + url.QueryEscape(text) + "&format=json&categories=" + category
 	if locale, without, ok := locales.Pick(capabilities, q); ok {
 		params += "&language=" + locale.Code
-		for _, o := range without {
-			dropped = adapter.AlsoDropped(dropped, o)
-		}
+		dropped.Add(without...)
 	}
 	if q.PageNumber() > 1 {
 		params += "&pageno=" + strconv.Itoa(q.PageNumber())

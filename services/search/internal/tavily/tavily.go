@@ -94,7 +94,7 @@ func (a *Adapter) Plan(q adapter.Query) (adapter.Plan, error) {
 		IncludeDomains: adapter.Hosts(q.AllowedDomains), ExcludeDomains: adapter.WholeHosts(q.BlockedDomains),
 	}
 	if len(q.BlockedDomains) > 0 && len(b.ExcludeDomains) == 0 {
-		dropped = adapter.AlsoDropped(dropped, adapter.OptionBlockedDomains)
+		dropped.Add(adapter.OptionBlockedDomains)
 	}
 	if q.News {
 		b.Topic = "news"
@@ -102,7 +102,7 @@ func (a *Adapter) Plan(q adapter.Query) (adapter.Plan, error) {
 	// Countries are known to the general topic alone.
 	switch {
 	case q.Region != "" && q.News:
-		dropped = adapter.AlsoDropped(dropped, adapter.OptionRegion)
+		dropped.Add(adapter.OptionRegion)
 	default:
 		b.Country = countries[q.Region]
 	}
