@@ -81,7 +81,7 @@ func (o optionalMember) refusedBy(refusal []byte) bool {
 
 // refusals are the words of endpoints that do not take something. "Is missing" and
 // "must be passed back" are about other members than the one that is named first.
-var refusals = []string{"support", "unrecognized", "unknown", "unexpected", "not permitted", "forbidden", "invalid", "not allowed", "additional", "only type"}
+var refusals = []string{"support", "unrecognized", "unknown", "unexpected", "not permitted", "forbidden", "invalid", "not allowed", "additional", "only type", "不支持", "参数"}
 
 func refuses(refusal []byte) bool {
 	return slices.ContainsFunc(refusals, func(w string) bool { return bytes.Contains(refusal, []byte(w)) }) &&

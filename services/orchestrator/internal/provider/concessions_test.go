@@ -56,6 +56,7 @@ func TestAMemberThatTheEndpointRefusesByNameIsLeftOutFromThenOn(t *testing.T) {
 		{"parallel calls", "qwen", "parallel_tool_calls", `{"error":{"message":"Unknown parameter: 'parallel_tool_calls'."}}`, "parallel_tool_calls"},
 		{"streamed arguments", "glm", "tool_stream", `{"error":{"code":"1210","message":"tool_stream 参数有误"}}`, "tool_stream"},
 		{"thinking", "deepseek", "thinking", `{"detail":[{"type":"extra_forbidden","loc":["body","thinking"],"msg":"Extra inputs are not permitted"}]}`, "thinking"},
+		{"thinking, in Chinese", "glm", "thinking", `{"error":{"code":"1210","message":"该模型不支持 thinking 参数"}}`, "thinking"},
 		{"thinking, by another switch", "qwen", "enable_thinking", `{"error":{"message":"parameter.enable_thinking must be set to false for this model"}}`, "enable_thinking"},
 		{"thinking of templates", "vllm", "chat_template_kwargs", `{"message":"[{'type': 'extra_forbidden', 'loc': ('body', 'chat_template_kwargs')}]"}`, "chat_template_kwargs"},
 		{"effort", "openai", "reasoning_effort", `{"error":{"message":"Unrecognized request argument supplied: reasoning_effort"}}`, "reasoning_effort"},
