@@ -56,7 +56,7 @@ func (s *Service) ask(ctx context.Context, e *engine, q request) attempt {
 	defer cancel()
 	got := exchange.Ask(limited, s.client, e.Adapter, q.query(), e.trust)
 	a := attempt{status: got.Response.Status, dropped: got.Plan.Dropped}
-	a.page, a.outcome = judge(got.Page, got.Outcome, q.text, got.Plan.SentText)
+	a.page, a.outcome = judge(e.Capabilities(), got.Page, got.Outcome, q.text, got.Plan.SentText)
 	if a.outcome.Code == outcome.LayoutUnrecognised {
 		s.keep(ctx, e.Name(), got.Response, q.text, a.outcome.Detail)
 	}

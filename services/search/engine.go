@@ -41,11 +41,12 @@ func queueKey(name, baseURL string) string {
 	return "search/engine/" + name + "@" + baseURL
 }
 
-// judge holds what an adapter read against the query: rows of other queries are
-// no answer. When the engine says that it searched for something else, the rows
-// are held against that. sent is the query as it went out when it was too long
-// for the engine.
-func judge(p adapter.Page, o outcome.Outcome, query, sent string) (adapter.Page, outcome.Outcome) {
+// judge says what an answer is to the query. When the engine searched for
+// something else, the rows are results of that. Rows of an engine that sends
+// decoys are held against the query, or against what was searched instead: rows
+// of other queries are no answer. sent is the query as it went out when it was
+// too long for the engine.
+func judge(c adapter.Capabilities, p adapter.Page, o outcome.Outcome, query, sent string) (adapter.Page, outcome.Outcome) {
 	if !o.Code.HasResults() {
 		return p.WithoutResults(), o
 	}
@@ -54,6 +55,9 @@ func judge(p adapter.Page, o outcome.Outcome, query, sent string) (adapter.Page,
 		if p.AlteredQuery != "" {
 			o.Code = outcome.OKAlteredQuery
 		}
+	}
+	if !c.Decoys {
+		return p, o
 	}
 	v := relevance.Judge(cmp.Or(p.AlteredQuery, query), p.Results)
 	if v.Decoy {

@@ -30,10 +30,20 @@ func TestResultsOfAnotherQueryAreSaidToBe(t *testing.T) {
 			if c.engine != "" {
 				code = outcome.OKAlteredQuery
 			}
-			p, o := judge(adapter.Page{Results: rows, AlteredQuery: c.engine, SearchedQuery: c.searched, CostUSD: 1}, outcome.Of(code), c.query, c.sent)
+			p, o := judge(adapter.Capabilities{Decoys: true}, adapter.Page{Results: rows, AlteredQuery: c.engine, SearchedQuery: c.searched, CostUSD: 1}, outcome.Of(code), c.query, c.sent)
 			if o.Code != c.want || p.AlteredQuery != c.altered || o.Code.HasResults() != (len(p.Results) > 0) || p.CostUSD != 1 {
 				t.Errorf("%s for %q with %d results, want %s for %q", o.Code, p.AlteredQuery, len(p.Results), c.want, c.altered)
 			}
 		})
+	}
+}
+
+func TestRowsOfAnEngineThatSearchesByMeaningNeedNoWordOfTheQuery(t *testing.T) {
+	rows := []adapter.Result{{Title: "Chanoyu", URL: "https://uji.example/"}}
+	for _, decoys := range []bool{true, false} {
+		p, o := judge(adapter.Capabilities{Decoys: decoys}, adapter.Page{Results: rows}, outcome.Of(outcome.OK), "japanese ceremony with tea", "")
+		if decoyed := o.Code == outcome.DecoySuspected; decoyed != decoys || (len(p.Results) == 1) == decoys {
+			t.Errorf("decoys %t: %s with %d results", decoys, o.Code, len(p.Results))
+		}
 	}
 }

@@ -64,8 +64,7 @@ func InspectResults(in InspectInput) (InspectOutput, error) {
 		Header: header,
 		Body:   transport.UTF8(raw, header.Get("Content-Type")),
 	}
-	p, o := reader(in.Provider)(resp)
-	p, o = judge(p, o, in.Query, "")
+	p, o := read(in.Provider, resp, in.Query)
 	out := InspectOutput{ID: in.ID, Outcome: string(o.Code), Detail: o.Detail, AlteredQuery: p.AlteredQuery, Results: []InspectResult{}}
 	for _, r := range p.Results {
 		out.Results = append(out.Results, InspectResult{r.Title, r.URL, r.Snippet, r.PublishedAt})
@@ -89,10 +88,12 @@ func (in InspectInput) page() ([]byte, error) {
 	return page, nil
 }
 
-// reader gives the half of an adapter that reads.
-func reader(provider string) func(adapter.Response) (adapter.Page, outcome.Outcome) {
-	if engine, ok := catalog.New(provider, catalog.Settings{}); ok {
-		return engine.Parse
+// read reads an answer as a search would.
+func read(provider string, r adapter.Response, query string) (adapter.Page, outcome.Outcome) {
+	engine, ok := catalog.New(provider, catalog.Settings{})
+	if !ok {
+		return generic.Parse(r)
 	}
-	return generic.Parse
+	p, o := engine.Parse(r)
+	return judge(engine.Capabilities(), p, o, query, "")
 }

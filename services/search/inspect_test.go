@@ -45,6 +45,31 @@ func TestInspectSeesWhatSearchSees(t *testing.T) {
 	}
 }
 
+func TestInspectReadsAnswersOfEveryEngine(t *testing.T) {
+	const limited = `{"type":"ErrorResponse","error":{"code":"RATE_LIMITED"}}`
+	cases := []struct {
+		name, provider, body string
+		status               int
+		headers              map[string]string
+		outcome              string
+		results              int
+	}{
+		{"an API", "brave_llm", `{"grounding":{"generic":[{"url":"https://tea.example/","title":"Chanoyu","snippets":["x"]}]}}`, 0, nil, "OK", 1},
+		{"an API without results", "tavily", `{"results":[]}`, 200, nil, "EMPTY_VERIFIED", 0},
+		{"a quota in the headers", "brave_web", limited, 429, map[string]string{"X-RateLimit-Limit": "9", "X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "900000"}, "QUOTA_EXHAUSTED", 0},
+		{"a page instead", "searxng", `<title>x | Verifying your request</title>`, 200, nil, "CHALLENGE", 0},
+		{"rows of other queries", "bing", bingPage("shoes", "https://a.example/"), 200, nil, "DECOY_SUSPECTED", 0},
+		{"a captcha", "baidu", `<div class="passMod_dialog-wrapper"></div>`, 200, nil, "CHALLENGE", 0},
+		{"no such engine", "altavista", bingPage("tea", "https://a.example/"), 200, nil, "LAYOUT_UNRECOGNISED", 0},
+	}
+	for _, c := range cases {
+		got, err := InspectResults(InspectInput{ID: "x", Provider: c.provider, Query: "tea ceremony", Status: c.status, Headers: c.headers, Body: c.body})
+		if err != nil || got.Outcome != c.outcome || len(got.Results) != c.results {
+			t.Errorf("%s: %+v (%v), want %s", c.name, got, err, c.outcome)
+		}
+	}
+}
+
 func TestInspectReadsFilesInTheirEncoding(t *testing.T) {
 	page, err := simplifiedchinese.GBK.NewEncoder().String(`<meta charset="gbk">` + bingPage("龙井茶产地", "https://tea.example/"))
 	if err != nil {

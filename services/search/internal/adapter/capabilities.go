@@ -20,6 +20,10 @@ type Capabilities struct {
 	// Scraped says that pages made for people are read. Such engines block
 	// addresses that ask too often.
 	Scraped bool
+	// Decoys says that the engine is known to answer with rows of other queries,
+	// so that its rows are held against the query (package relevance). Engines
+	// that search by meaning are not: their rows need no word of the query.
+	Decoys bool
 	// CostUSD is what one call costs at the list price, in US dollars; 0 for
 	// free. What a call did cost is in Page.CostUSD.
 	CostUSD float64

@@ -52,7 +52,7 @@ func (*Adapter) Name() string { return Name }
 // capabilities of Baidu. It has no parameter for the language: Chinese is what
 // it is for.
 var capabilities = adapter.Capabilities{
-	Family: Name, Scraped: true,
+	Family: Name, Scraped: true, Decoys: true,
 	MaxQueryRunes: maxQueryWidth, MaxCount: maxCount, MaxPage: maxPage,
 	AllowedDomains: 1, Range: true,
 	Languages: []string{"zh"}, Regions: []string{"CN"},

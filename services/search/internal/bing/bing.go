@@ -64,7 +64,7 @@ const maxPage = 20
 // capabilities of Bing. Pages beyond the first and spans of time are best
 // effort: without scripts Bing does not always honour them.
 var capabilities = adapter.Capabilities{
-	Family: "bing", Scraped: true,
+	Family: "bing", Scraped: true, Decoys: true,
 	MaxCount: 50, MaxPage: maxPage,
 	AllowedDomains: adapter.MaxHinted, BlockedDomains: adapter.MaxHinted,
 	Windows: []adapter.Window{adapter.Day, adapter.Week, adapter.Month}, Range: true,

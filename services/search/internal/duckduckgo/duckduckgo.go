@@ -68,7 +68,7 @@ func (a *Lite) Plan(q adapter.Query) (adapter.Plan, error) { return plan(a.baseU
 // capabilities of both pages. They have further pages, but ask for a token of
 // the page before, and block addresses that come without one.
 var capabilities = adapter.Capabilities{
-	Family: "bing", Scraped: true, MaxQueryRunes: maxQueryRunes,
+	Family: "bing", Scraped: true, Decoys: true, MaxQueryRunes: maxQueryRunes,
 	AllowedDomains: adapter.MaxHinted, BlockedDomains: adapter.MaxHinted,
 	Windows: adapter.Windows(), Range: true,
 	Languages: regions.Languages(), Regions: regions.Regions(),

@@ -39,7 +39,8 @@ func New(cfg Config) *Adapter { return &Adapter{cfg} }
 func (*Adapter) Name() string { return Name }
 
 var capabilities = adapter.Capabilities{
-	Family: "searxng", NeedsAddress: true,
+	// Bing is among the engines behind it.
+	Family: "searxng", NeedsAddress: true, Decoys: true,
 	MaxPage: 50, AllowedDomains: adapter.MaxHinted, BlockedDomains: adapter.MaxHinted,
 	Windows:   adapter.Windows(),
 	Languages: locales.Languages(), Regions: locales.Regions(),
