@@ -81,7 +81,7 @@ func (p *page) rawPart(q query) (string, cut) {
 		p.warn("not_text: %s is no text; raw shows text alone", p.kind.Type)
 		return "", cut{}
 	}
-	return p.part(p.decoded, q)
+	return p.part(p.harmless(p.decoded), q)
 }
 
 // tellCut says how much of a list is shown.
@@ -169,10 +169,11 @@ func (p *page) feedPart(q query) (*fetcherv1.Feed, cut) {
 	f := p.file.Feed
 	items, c := cutItems(f.Items, q.offset, q.maxChars)
 	out := &fetcherv1.Feed{
-		Title: f.Title, Description: f.Description, Url: f.URL, Language: f.Language, Updated: f.Updated, TotalItems: clampInt32(len(f.Items)),
+		Title: p.harmless(f.Title), Description: p.harmless(f.Description), Url: f.URL, Language: f.Language, Updated: f.Updated, TotalItems: clampInt32(len(f.Items)),
 	}
 	cutSummaries := 0
 	for _, i := range items {
+		i = p.harmlessItem(i)
 		summary, s := cutText(i.Summary, 0, q.maxChars)
 		if s.next > 0 {
 			cutSummaries++

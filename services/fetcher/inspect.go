@@ -101,6 +101,7 @@ func InspectPage(in PageInput) (PageReport, error) {
 	if p.file != nil {
 		r.PageType, r.Confidence = p.file.Kind, 1
 	}
+	p.tellCleansed()
 	r.Warnings = append([]string{}, p.warnings...)
 	r.CPUMs = float64((threadCPU() - begin).Microseconds()) / 1000
 	return r, nil

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/nanoclaw/nanoclaw/services/fetcher/internal/charset"
+	"github.com/nanoclaw/nanoclaw/services/fetcher/internal/cleanse"
 	"github.com/nanoclaw/nanoclaw/services/fetcher/internal/contenttype"
 	"github.com/nanoclaw/nanoclaw/services/fetcher/internal/document"
 	"github.com/nanoclaw/nanoclaw/services/fetcher/internal/extract"
@@ -39,6 +40,8 @@ type page struct {
 	// maxText is how much text is shown in all, in bytes.
 	maxText  int
 	warnings []string
+	// cleansed counts what was taken out of the views, or defused in them.
+	cleansed cleanse.Report
 }
 
 // readPage decides what a body is and makes it readable. Its errors are

@@ -50,6 +50,8 @@ func respond(ctx context.Context, docs *document.Reader, q query, got *httpfetch
 func (p *page) answer(out *fetcherv1.FetchResponse, q query) {
 	p.describe(out.Metadata)
 	p.fill(out, q)
+	p.countCleansed(out.Metadata)
+	p.tellCleansed()
 	out.Warnings = append(out.Warnings, p.warnings...)
 }
 
@@ -70,7 +72,7 @@ func (p *page) describe(m *fetcherv1.PageMetadata) {
 	m.SiteName, m.Description, m.Canonical = about.SiteName, about.Description, about.Canonical
 	if p.file != nil {
 		m.Modified, m.PageType, m.Pages = p.file.About.Modified, p.file.Kind, clampInt32(p.file.Pages)
-		m.Properties, m.HiddenChars = p.file.About.Properties, clampInt32(p.file.Hidden)
+		m.Properties, m.HiddenChars = p.harmlessProperties(p.file.About.Properties), clampInt32(p.file.Hidden)
 		m.Confidence = 1
 	}
 }

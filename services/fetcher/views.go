@@ -16,11 +16,11 @@ func (p *page) text() string {
 	case p.doc != nil:
 		text, warnings := p.doc.Text()
 		p.warnings = append(p.warnings, warnings...)
-		return text
+		return p.harmless(text)
 	case p.file != nil:
-		return p.file.Text()
+		return p.harmless(p.file.Text())
 	}
-	return p.decoded
+	return p.harmless(p.decoded)
 }
 
 // markdown is the same as Markdown.
@@ -29,11 +29,11 @@ func (p *page) markdown() string {
 	case p.doc != nil:
 		return p.text()
 	case p.file != nil:
-		return p.file.Markdown()
+		return p.harmless(p.file.Markdown())
 	case p.kind.Type == contenttype.Plain || p.kind.Type == contenttype.Markdown:
-		return p.decoded
+		return p.harmless(p.decoded)
 	}
-	return document.Fenced(p.decoded, codeName(p.kind.Type))
+	return p.harmless(document.Fenced(p.decoded, codeName(p.kind.Type)))
 }
 
 // codeName is how Markdown calls text of a media type: the end of its subtype.
@@ -50,11 +50,11 @@ func codeName(mediaType string) string {
 func (p *page) fullText() string {
 	switch {
 	case p.doc != nil:
-		return p.doc.FullText()
+		return p.harmless(p.doc.FullText())
 	case p.file != nil:
-		return p.file.Text()
+		return p.harmless(p.file.Text())
 	}
-	return p.decoded
+	return p.harmless(p.decoded)
 }
 
 // links are those of the page, or of the document.
@@ -62,20 +62,20 @@ func (p *page) links() []extract.Link {
 	out := []extract.Link{}
 	switch {
 	case p.doc != nil:
-		return p.doc.Links()
+		return p.harmlessLinks(p.doc.Links())
 	case p.file != nil:
 		for _, l := range p.file.Links() {
 			out = append(out, extract.Link{Text: l.Text, URL: l.URL})
 		}
 	}
-	return out
+	return p.harmlessLinks(out)
 }
 
 func (p *page) images() []extract.Image {
 	if p.doc == nil {
 		return []extract.Image{}
 	}
-	return p.doc.Images()
+	return p.harmlessImages(p.doc.Images())
 }
 
 // tables are the tables of data.
@@ -83,7 +83,7 @@ func (p *page) tables() []document.Table {
 	if p.file == nil {
 		return nil
 	}
-	return p.file.Tables()
+	return p.harmlessTables(p.file.Tables())
 }
 
 // tableRows are the rows alone.
@@ -102,7 +102,7 @@ const minParagraph = 20
 // structured is the page in parts.
 func (p *page) structured() extract.Structured {
 	if p.doc != nil {
-		return p.doc.Structured()
+		return p.harmlessStructured(p.doc.Structured())
 	}
 	s := extract.Structured{Meta: map[string]string{}, Headings: []extract.Heading{}, Paragraphs: []string{}}
 	if p.file == nil {
@@ -123,17 +123,17 @@ func (p *page) structured() extract.Structured {
 			s.Paragraphs = append(s.Paragraphs, text)
 		}
 	}
-	return s
+	return p.harmlessStructured(s)
 }
 
 // metadata is what the page or document says about itself.
 func (p *page) metadata() extract.Metadata {
 	switch {
 	case p.doc != nil:
-		return p.doc.Metadata()
+		return p.harmlessMetadata(p.doc.Metadata())
 	case p.file != nil:
 		a := p.file.About
-		return extract.Metadata{Title: a.Title, Byline: a.Byline, Description: a.Description, Published: a.Published, Language: a.Language}
+		return p.harmlessMetadata(extract.Metadata{Title: a.Title, Byline: a.Byline, Description: a.Description, Published: a.Published, Language: a.Language})
 	}
 	return extract.Metadata{}
 }
