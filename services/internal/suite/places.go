@@ -23,6 +23,10 @@ func (c Config) BlobLocation() string {
 	return cmp.Or(c.Blobs.URL, filepath.Join(c.DataDir, blobFolder))
 }
 
+// UnreadAnswers is the folder of answers of search engines that could not be
+// read, which are kept for the operator.
+func (c Config) UnreadAnswers() string { return filepath.Join(c.DataDir, "search", "unread") }
+
 // RPC are the files of TLS as servers and clients take them.
 func (c TLSConfig) RPC() rpc.TLSConfig {
 	return rpc.TLSConfig{CertFile: c.CertFile, KeyFile: c.KeyFile, ClientCAFile: c.ClientCAFile, CAFile: c.CAFile}

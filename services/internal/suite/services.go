@@ -66,7 +66,9 @@ func (s *Suite) services(ctx context.Context, targets []string) ([]service, erro
 		var svc service
 		switch name {
 		case TargetSearch:
-			svc, err = search.New(ctx, s.cfg.Search, search.Deps{Guard: guard, Limiter: limiterOn(shared), Log: s.log})
+			svc, err = search.New(ctx, s.cfg.Search, search.Deps{
+				Guard: guard, Limiter: limiterOn(shared), UnreadDir: s.cfg.UnreadAnswers(), Log: s.log,
+			})
 		case TargetFetcher:
 			svc, err = s.newFetcher(ctx, guard, blobs, shared)
 		case TargetTaskManager:
