@@ -1,11 +1,15 @@
 package orchestrator
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -168,6 +172,98 @@ func TestAModelIsPutToTheTestThroughItsRealProtocol(t *testing.T) {
 			text, err := json.Marshal(r)
 			if err != nil || strings.Contains(string(text), "never-shown") {
 				t.Errorf("%s, %v", text, err)
+			}
+		})
+	}
+}
+
+// picky is an endpoint that takes no request which fault finds something wrong
+// with, and answers all others as they were asked: by calls, or in the text where
+// no tools came with the request.
+func picky(t *testing.T, rounds int, fault func(body []byte) string) ModelConfig {
+	t.Helper()
+	cases := modelcheck.Generate(stressSeed, rounds, 4096)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return
+		}
+		if said := fault(body); said != "" {
+			w.WriteHeader(http.StatusBadRequest)
+			_ = json.NewEncoder(w).Encode(map[string]any{"error": map[string]string{"message": said}})
+			return
+		}
+		var asked struct {
+			Messages []struct{ Content any }
+			Tools    []any
+		}
+		if err := json.Unmarshal(body, &asked); err != nil {
+			t.Errorf("%s: %v", body, err)
+			return
+		}
+		c := cases[slices.IndexFunc(cases, func(c modelcheck.Case) bool {
+			return slices.ContainsFunc(asked.Messages, func(m struct{ Content any }) bool {
+				text, _ := m.Content.(string)
+				return strings.Contains(text, c.Request.Messages[1].Content)
+			})
+		})]
+		delta := map[string]any{"content": inText(c).Steps[0].Text}
+		if len(asked.Tools) > 0 && len(c.Want) > 0 {
+			var calls []any
+			for i, want := range c.Want {
+				calls = append(calls, map[string]any{"index": i, "id": fmt.Sprintf("call%05d", i), "type": "function", "function": map[string]string{"name": want.Tool, "arguments": want.Arguments}})
+			}
+			delta = map[string]any{"tool_calls": calls}
+		}
+		chunk, err := json.Marshal(map[string]any{"choices": []any{map[string]any{"index": 0, "delta": delta, "finish_reason": "stop"}}})
+		if err != nil {
+			t.Error(err)
+		}
+		w.Header().Set("Content-Type", "text/event-stream")
+		_, _ = fmt.Fprintf(w, "data: %s\n\ndata: [DONE]\n\n", chunk)
+	}))
+	t.Cleanup(server.Close)
+	return ModelConfig{ID: "p", APIURL: server.URL}
+}
+
+func TestSettingsWithWhichAModelWorksAreFound(t *testing.T) {
+	mistralIDs := regexp.MustCompile(`"tool_call_id":"[a-zA-Z0-9]{9}"`)
+	for _, tc := range []struct {
+		name   string
+		rounds int
+		fault  func(body []byte) string
+		want   StressRecommendation
+	}{
+		{"an endpoint without tools", 18, func(body []byte) string {
+			if bytes.Contains(body, []byte(`"tools":`)) {
+				return "p does not support tools"
+			}
+			return ""
+		}, StressRecommendation{
+			Settings: modelcheck.Settings{Profile: "plain", ToolMode: "prompted"}, Change: true, Advice: []string{},
+			Reason: "the endpoint says that it takes no tools for this model; with tool_mode: prompted 6 of 6 rounds passed, without 0 of 3",
+		}},
+		{"an endpoint that takes its own ids alone", 18, func(body []byte) string {
+			if bytes.Contains(body, []byte(`"tool_call_id"`)) && !mistralIDs.Match(body) {
+				return "Tool call id was call_x but must be a-z, A-Z, 0-9, with a length of 9."
+			}
+			return ""
+		}, StressRecommendation{
+			Settings: modelcheck.Settings{Profile: "mistral", ToolMode: "native"}, Change: true, Advice: []string{},
+			Reason: "the endpoint refused the ids of calls in the history in 1 round, as that of Mistral does; with profile: mistral 6 of 6 rounds passed, without 5 of 6",
+		}},
+		{"an endpoint that takes everything", 18, func([]byte) string { return "" }, StressRecommendation{
+			Settings: modelcheck.Settings{Profile: "plain", ToolMode: "native"}, Advice: []string{},
+			Reason: "18 of 18 rounds passed, and nothing in the answers speaks for another setting",
+		}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			r, err := StressModel(t.Context(), picky(t, tc.rounds, tc.fault), StressOptions{Rounds: tc.rounds, Seed: stressSeed})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tc.want, r.Recommendation); diff != "" {
+				t.Errorf("-want +got\n%s\n%+v", diff, r.Failures)
 			}
 		})
 	}

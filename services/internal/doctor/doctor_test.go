@@ -147,7 +147,7 @@ func TestEachModelEndpointIsExplained(t *testing.T) {
 		{"does not list the model", answer(200, `{"data":[{"id":"other"}]}`), Warning, []string{"not among the 1", "models[0].model"}},
 		{"refuses the key", answer(401, `{"error":{"message":"Incorrect API key `+secret+`"}}`), Failed, []string{"401", "key was refused", "models[0].api_key"}},
 		{"forbids", answer(403, `{}`), Failed, []string{"403", "enable the service and this model", "models[0].api_key"}},
-		{"has no list", answer(404, "404 page not found"), Warning, []string{"lists no models", "404"}},
+		{"has no list", answer(404, "404 page not found"), Warning, []string{"lists no models", "404", "nanoclaw models check m --rounds 1"}},
 		{"answers a web page", answer(200, "<html>Sign in</html>"), Warning, []string{"no list of models"}},
 		{"has no credit", answer(402, `{"error":"pay"}`), Failed, []string{"credit"}},
 		{"is overloaded", answer(503, ``), Warning, []string{"503", "try again later; if it stays, ask the provider"}},

@@ -47,7 +47,7 @@ func (x *examination) model(ctx context.Context, i int, m orchestrator.ModelConf
 		}
 		return failed(fix, "%s (%s)", fault, key)
 	case !got.HasList:
-		return warning(fmt.Sprintf("ask something with it; if that fails, correct %s", at),
+		return warning(fmt.Sprintf("ask it: nanoclaw models check %s --rounds 1; if that fails, correct %s", m.ID, at),
 			"the endpoint answers but lists no models (%s), so neither key nor model could be checked (%s)", got.Note, key)
 	case !got.Listed:
 		return warning(fmt.Sprintf("correct %s.model, or %s.id where it has none, if the provider knows it by another name", at, at),
