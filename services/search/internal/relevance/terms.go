@@ -32,7 +32,7 @@ const (
 // Words, and pairs of characters, that stand in texts about anything.
 const (
 	weakWords = `best top new latest list lists guide guides tutorial tutorials review reviews price prices cost cheap free
-		online home time times day days year years rate rates record records example examples tips explained difference
+		online home time times minute minutes hour hours day days week weeks month months year years one two three than rate rates record records example examples tips explained difference
 		meaning definition official website site page download help find read make work works need good better more
 		first last full open start using near today tomorrow now many much people way ways thing things want know
 		get getting keep keeps ever still also video pdf`
