@@ -29,6 +29,9 @@ const (
 var errManyDocuments = rpcerr.New(codes.ResourceExhausted, "FETCHER_BUSY", "%d documents are being read; try again shortly", maxDocuments).
 	WithRetry(time.Second)
 
+var errDocumentTooLarge = rpcerr.New(codes.InvalidArgument, ReasonDocumentTooLarge, "the document has more than %d MiB", maxDocumentBytes>>20).
+	WithField("data", fmt.Sprintf("must have at most %d bytes in all", maxDocumentBytes))
+
 // Extract reads a document that the caller sends.
 func (s *Service) Extract(stream grpc.ClientStreamingServer[fetcherv1.ExtractRequest, fetcherv1.ExtractResponse]) error {
 	select {
@@ -72,8 +75,7 @@ func receive(stream grpc.ClientStreamingServer[fetcherv1.ExtractRequest, fetcher
 			return nil, rpcerr.InvalidArgument("data", "must be all that follows the first message")
 		}
 		if body.Len()+len(data.Data) > maxDocumentBytes {
-			return nil, rpcerr.New(codes.InvalidArgument, ReasonDocumentTooLarge, "the document has more than %d MiB", maxDocumentBytes>>20).
-				WithField("data", fmt.Sprintf("must have at most %d bytes in all", maxDocumentBytes))
+			return nil, errDocumentTooLarge
 		}
 		body.Write(data.Data)
 	}
@@ -98,18 +100,23 @@ func (s *Service) extract(ctx context.Context, target *fetcherv1.ExtractTarget, 
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	if len(body) == 0 {
-		return nil, shapeDocument(&document.Error{Reason: document.Empty, Words: "the document is empty: it has no bytes"})
-	}
-	p, err := readPage(ctx, s.docs, source{
+	return extractDocument(ctx, s.docs, q, source{
 		body: body, contentType: target.GetContentType(), name: path.Base(target.GetName()), from: from, maxText: maxDocumentText,
 	})
+}
+
+// extractDocument reads a document into the answer to q.
+func extractDocument(ctx context.Context, docs *document.Reader, q query, src source) (*fetcherv1.ExtractResponse, error) {
+	if len(src.body) == 0 {
+		return nil, shapeDocument(&document.Error{Reason: document.Empty, Words: "the document is empty: it has no bytes"})
+	}
+	p, err := readPage(ctx, docs, src)
 	if err != nil {
 		return nil, shapeDocument(err)
 	}
 	out := &fetcherv1.FetchResponse{
 		Content:  &fetcherv1.PageContent{},
-		Metadata: &fetcherv1.PageMetadata{ContentType: target.GetContentType(), BodyBytes: clampInt32(len(body))},
+		Metadata: &fetcherv1.PageMetadata{ContentType: src.contentType, BodyBytes: clampInt32(len(src.body))},
 	}
 	p.answer(out, q)
 	return &fetcherv1.ExtractResponse{

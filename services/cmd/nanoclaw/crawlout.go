@@ -8,8 +8,10 @@ import (
 	"strconv"
 	"strings"
 
+	fetcherv1 "github.com/nanoclaw/nanoclaw/gen/go/nanoclaw/fetcher/v1"
 	taskmanagerv1 "github.com/nanoclaw/nanoclaw/gen/go/nanoclaw/taskmanager/v1"
 	"github.com/nanoclaw/nanoclaw/services/cmd/nanoclaw/internal/terminal"
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/pagecontent"
 )
 
 // The forms of crawl results.
@@ -150,17 +152,32 @@ func (m markdownResults) write(_ string, r *taskmanagerv1.CrawlResult) error {
 // contentText is what was extracted, as "nanoclaw fetch" prints it.
 func contentText(r *taskmanagerv1.CrawlResult) (string, error) {
 	var out strings.Builder
-	content, kind := r.GetData().GetContent(), "text"
-	switch {
-	case content.GetStructured() != nil:
-		kind = "structured"
-	case len(content.GetLinks()) > 0:
-		kind = "links"
-	case len(content.GetImages()) > 0:
-		kind = "images"
-	}
-	err := printContent(&out, kind, content)
+	content := r.GetData().GetContent()
+	err := printContent(&out, kindOf(content), content, r.GetData().GetMetadata())
 	return out.String(), err
+}
+
+// kindOf is the extract type that content is of.
+func kindOf(c *fetcherv1.PageContent) string {
+	switch {
+	case c.GetStructured() != nil:
+		return pagecontent.Structured
+	case len(c.GetLinks()) > 0:
+		return pagecontent.Links
+	case len(c.GetImages()) > 0:
+		return pagecontent.Images
+	case len(c.GetTables()) > 0:
+		return pagecontent.Tables
+	case c.GetFeed() != nil:
+		return pagecontent.Feed
+	case c.GetMarkdown() != "":
+		return pagecontent.Markdown
+	case c.GetRaw() != "":
+		return pagecontent.Raw
+	case c.GetFullText() != "":
+		return pagecontent.FullText
+	}
+	return pagecontent.Text
 }
 
 // reasonWords are the words of a failure with its stable reason.
