@@ -11,9 +11,12 @@ import (
 // The same calls where the model has no tool calls and writes them into its text,
 // in all ways of cutting it.
 func TestEveryRecordedCallComesBackFromATextThatHoldsIt(t *testing.T) {
-	total := 0
+	total, step := 0, counted(5, 1)
 	for _, set := range bfclSets {
 		for i, c := range bfcl(t, set) {
+			if i%step != 0 {
+				continue
+			}
 			var said strings.Builder
 			if i%2 == 1 {
 				said.WriteString("I will look.\n")
@@ -48,9 +51,10 @@ func TestEveryRecordedCallComesBackFromATextThatHoldsIt(t *testing.T) {
 			}
 		}
 	}
-	if total != bfclCalls {
+	if step == 1 && total != bfclCalls {
 		t.Errorf("%d calls, want %d", total, bfclCalls)
 	}
+	t.Logf("%d calls", total)
 }
 
 // exactly is a JSON text with its numbers as they are written.

@@ -107,7 +107,7 @@ func TestFloodsEndInWordsAndNotInMemory(t *testing.T) {
 	}
 	hermes := Profile{TextCalls: Hermes, AnyTool: true}
 	const line, calls = "a line of the stream is over the size limit", "more than 128 tool calls"
-	limit := counted(1<<20, DefaultMaxMessage)
+	limit := counted(1<<19, DefaultMaxMessage)
 	message := fmt.Sprintf("the answer is longer than %d bytes", limit)
 	tests := []struct {
 		name    string
@@ -143,7 +143,7 @@ func TestFloodsEndInWordsAndNotInMemory(t *testing.T) {
 
 		{name: "a refusal of 1 GB", status: 500, body: &endless{unit: "boom ", total: giga}, kind: KindServer, says: "HTTP 500"},
 		{name: "a redirect of 1 GB", status: 302, body: &endless{unit: "boom ", total: giga}, kind: KindNotFound, says: "HTTP 302"},
-		{name: "an error of 1 GB in a stream", body: &endless{unit: `data: {"error":{"message":"` + strings.Repeat("boom ", 200_000) + `"}}` + "\n\n", total: giga}, kind: KindServer, says: "boom"},
+		{name: "an error of 1 GB in a stream", body: &endless{unit: `data: {"error":{"message":"` + strings.Repeat("boom ", 50_000) + `"}}` + "\n\n", total: giga}, kind: KindServer, says: "boom"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
