@@ -49,7 +49,7 @@ func unquoted(ref string) string {
 // absolute resolves an address; "" when it leads nowhere that can be fetched or
 // written to.
 func (w *writer) absolute(ref string) string {
-	if clean(ref) {
+	if isClean(ref) {
 		switch {
 		case strings.HasPrefix(ref, "https://") && len(ref) > len("https://"),
 			strings.HasPrefix(ref, "http://") && len(ref) > len("http://"):
@@ -82,9 +82,9 @@ func dropBreaks(r rune) rune {
 	return r
 }
 
-// clean says whether an address is taken as it is: ASCII that needs no escape,
+// isClean says whether an address is taken as it is: ASCII that needs no escape,
 // and no dots to resolve.
-func clean(ref string) bool {
+func isClean(ref string) bool {
 	for i := range len(ref) {
 		switch c := ref[i]; {
 		case c <= ' ' || c >= 0x7f:

@@ -11,7 +11,9 @@ import (
 func (w *writer) node(n *html.Node) {
 	switch n.Type {
 	case html.TextNode:
-		w.text(n.Data)
+		if !w.skips(n) {
+			w.text(n.Data)
+		}
 	case html.DocumentNode:
 		w.children(n)
 	case html.ElementNode:

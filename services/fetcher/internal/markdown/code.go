@@ -236,9 +236,13 @@ func (c *codeText) children(n *html.Node) {
 	for k := n.FirstChild; k != nil; k = k.NextSibling {
 		switch k.Type {
 		case html.TextNode:
-			c.text(k.Data)
+			if !c.w.skips(k) {
+				c.text(k.Data)
+			}
 		case html.ElementNode:
-			c.element(k)
+			if !c.w.skips(k) {
+				c.element(k)
+			}
 		}
 	}
 }

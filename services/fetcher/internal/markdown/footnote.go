@@ -40,6 +40,7 @@ func (w *writer) footnoteMark(n *html.Node) bool {
 	}
 	w.space = false
 	w.begin('[')
+	w.guardBang()
 	w.out = append(w.out, "[^"...)
 	w.out = append(w.out, label...)
 	w.out = append(w.out, ']')

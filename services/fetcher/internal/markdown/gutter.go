@@ -150,7 +150,7 @@ func (c *codeText) rows(n *html.Node) {
 
 func (c *codeText) row(tr *html.Node) {
 	for k := tr.FirstChild; k != nil; k = k.NextSibling {
-		if k.DataAtom != atom.Td && k.DataAtom != atom.Th || isGutter(k) {
+		if k.DataAtom != atom.Td && k.DataAtom != atom.Th || isGutter(k) || c.w.skips(k) {
 			continue
 		}
 		if k.NextSibling != nil && isNumbers(k) && nextCell(k) != nil {

@@ -50,6 +50,7 @@ func (w *writer) linkedImage(n *html.Node, to string) {
 		return
 	}
 	w.begin('[')
+	w.guardBang()
 	w.out = append(w.out, '[')
 	w.writeImage(n, src)
 	w.out = append(w.out, "]("...)
@@ -89,10 +90,10 @@ func (w *writer) writeImage(n *html.Node, src string) {
 	w.out = append(w.out, ')')
 }
 
-// isPixel tells an image that is there to count its readers.
+// isPixel tells an image that is there to count its readers or to make room.
 func isPixel(n *html.Node) bool {
 	w, h := attr(n, "width"), attr(n, "height")
-	return (w == "1" || w == "0") && (h == "1" || h == "0")
+	return w == "1" || w == "0" || h == "1" || h == "0"
 }
 
 var lazySources = [...]string{"data-src", "data-original", "data-lazy-src", "data-lazy", "data-original-src", "data-actualsrc", "data-hi-res-src", "data-echo", "data-url"}

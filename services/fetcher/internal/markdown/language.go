@@ -147,6 +147,8 @@ func named(s string) string {
 		return ""
 	case "html-basic", "html-django":
 		return "html"
+	case "python3", "py3", "pycon3":
+		return "python"
 	case "xml-svg":
 		return "xml"
 	}

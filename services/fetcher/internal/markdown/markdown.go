@@ -13,8 +13,8 @@ type Options struct {
 	// Base is what relative addresses are relative to. Without it, links with a
 	// relative address become their text, and such images are left out.
 	Base *url.URL
-	// Skip names elements to leave out with all that is in them; nil names none.
-	// It is asked once for each element.
+	// Skip names elements and texts to leave out with all that is in them; nil
+	// names none. It is asked once for each.
 	Skip func(*html.Node) bool
 }
 

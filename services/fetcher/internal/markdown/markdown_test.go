@@ -33,6 +33,15 @@ func TestAnElementIsAskedForOnce(t *testing.T) {
 	}
 }
 
+func TestTextsAndPartsOfCodeAreSkippedToo(t *testing.T) {
+	root, o := parse(t, `<p>yes <b>no</b></p><pre>a<span class=x>no</span>b</pre>`)
+	o.Skip = func(n *html.Node) bool { return n.Data == "no" || attr(n, "class") == "x" }
+	var b strings.Builder
+	if Write(&b, root, o); b.String() != "yes\n\n```\nab\n```" {
+		t.Errorf("%q", b.String())
+	}
+}
+
 func TestHiddenFormulasAreNoFormulas(t *testing.T) {
 	root, o := parse(t, `<p>a <span class="math" style="display:none">\(obey\)</span> b</p>`)
 	o.Skip = func(n *html.Node) bool { return attr(n, "style") != "" }

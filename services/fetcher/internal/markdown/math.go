@@ -36,7 +36,7 @@ func (w *writer) special(n *html.Node) bool {
 	return false
 }
 
-// skips says whether an element is to be left out.
+// skips says whether a node is to be left out.
 func (w *writer) skips(n *html.Node) bool { return w.o.Skip != nil && w.o.Skip(n) }
 
 // isClone tells the copies that a carousel makes of its slides (firecrawl#2514).

@@ -84,6 +84,9 @@ func (w *writer) openSpans(r rune) {
 			s.state = suppressed
 			continue
 		}
+		if s.link {
+			w.guardBang()
+		}
 		s.state, s.at = opened, len(w.out)
 		w.out = append(w.out, s.open...)
 	}
@@ -105,13 +108,16 @@ func (w *writer) opens(i int, r rune) bool {
 			continue
 		}
 		if !s.emphasis {
+			if s.link && prev == '!' {
+				return false // were the mark to go, the link would be an image
+			}
 			return canOpen(prev, rune(s.open[0]))
 		}
 		if s.open[0] != mark && !canOpen(prev, rune(s.open[0])) {
 			return false
 		}
 	}
-	return canOpen(prev, r)
+	return canOpen(prev, r) && (prev != '!' || r != '[')
 }
 
 // emphasized says whether span i is inside an emphasis that is open.

@@ -92,7 +92,7 @@ func invisible(s string, i int) int {
 
 // marks are the ASCII characters that can be Markdown anywhere in a line, and
 // leads those that can be so at its beginning.
-var marks, leads = table("\\`*_[]<&~|!(:#.)"), table("#>-+=*_|:")
+var marks, leads = table("\\`*_[]<&~|(:#.)"), table("#>-+=*_|:")
 
 func table(chars string) (t [utf8.RuneSelf]bool) {
 	for i := range len(chars) {
@@ -169,8 +169,6 @@ func (w *writer) escapes(s string, i int, more bool) bool {
 		return last && !more || !last && (isLetter(s[i+1]) || s[i+1] == '/' || s[i+1] == '!' || s[i+1] == '?')
 	case '&':
 		return isEntity(s[i+1:], more)
-	case '!':
-		return last && !more // an image or a link may follow
 	case '[': // at the beginning of a line it may be a check box or name a link
 		return w.inLink || !last && s[i+1] == '^' || last && !more || w.endsBracket() || w.lineText() == len(w.out)
 	case ']':
@@ -212,6 +210,14 @@ func (w *writer) endsBracket() bool {
 		i-- // the mark may yet go
 	}
 	return i > w.line && w.out[i-1] == ']'
+}
+
+// guardBang escapes an exclamation mark at the end of the text, which would make
+// an image of a link or a mark that follows.
+func (w *writer) guardBang() {
+	if n := len(w.out); n > 0 && w.last() == '!' {
+		w.out = append(w.out[:n-1], '\\', '!')
+	}
 }
 
 func (w *writer) endsHash() bool { return w.last() == '#' }
