@@ -39,7 +39,47 @@ type SearchRequest struct {
 	// No results of these domains and their subdomains.
 	BlockedDomains []string `protobuf:"bytes,4,rep,name=blocked_domains,json=blockedDomains,proto3" json:"blocked_domains,omitempty"`
 	// The one provider to ask, without a fallback; empty: as configured.
-	Provider      string `protobuf:"bytes,5,opt,name=provider,proto3" json:"provider,omitempty"`
+	Provider string `protobuf:"bytes,5,opt,name=provider,proto3" json:"provider,omitempty"`
+	// The providers to ask and no others, instead of those configured: in this
+	// order until one answers, or with mode fused all of them. Not together with
+	// provider.
+	Providers []string `protobuf:"bytes,6,rep,name=providers,proto3" json:"providers,omitempty"`
+	// "single" or empty: one provider after the other until one answers. "fused":
+	// two or three independent ones at once, their results merged.
+	Mode string `protobuf:"bytes,7,opt,name=mode,proto3" json:"mode,omitempty"`
+	// Page of results, 1 to 50; 1 when not set.
+	Page *int32 `protobuf:"varint,8,opt,name=page,proto3,oneof" json:"page,omitempty"`
+	// How old results may be: "day", "week", "month" or "year". Empty: any age. Not
+	// together with published_from and published_to.
+	Freshness string `protobuf:"bytes,9,opt,name=freshness,proto3" json:"freshness,omitempty"`
+	// The first day on which results were published, as 2006-01-02; empty: since
+	// ever.
+	PublishedFrom string `protobuf:"bytes,10,opt,name=published_from,json=publishedFrom,proto3" json:"published_from,omitempty"`
+	// The last such day; empty: today.
+	PublishedTo string `protobuf:"bytes,11,opt,name=published_to,json=publishedTo,proto3" json:"published_to,omitempty"`
+	// Language of results as a BCP 47 tag, such as "en" or "zh-Hans". Empty: left to
+	// the provider, which may look at the script of the query.
+	Language string `protobuf:"bytes,12,opt,name=language,proto3" json:"language,omitempty"`
+	// Country for which is searched, ISO 3166-1 alpha-2, such as "US".
+	Region string `protobuf:"bytes,13,opt,name=region,proto3" json:"region,omitempty"`
+	// How strictly adult content is left out: "off", "moderate" or "strict". Empty:
+	// as the provider does by itself.
+	SafeSearch string `protobuf:"bytes,14,opt,name=safe_search,json=safeSearch,proto3" json:"safe_search,omitempty"`
+	// Where the asking person roughly is.
+	Location *SearchLocation `protobuf:"bytes,15,opt,name=location,proto3" json:"location,omitempty"`
+	// News instead of pages.
+	News bool `protobuf:"varint,16,opt,name=news,proto3" json:"news,omitempty"`
+	// The text of the pages beside their snippets, where the provider has it.
+	Passages bool `protobuf:"varint,17,opt,name=passages,proto3" json:"passages,omitempty"`
+	// Budget of all passages together in tokens, up to 32768; 0: as the provider
+	// sends them.
+	MaxTokens int32 `protobuf:"varint,18,opt,name=max_tokens,json=maxTokens,proto3" json:"max_tokens,omitempty"`
+	// An option that no provider in question can express is an error that names it.
+	// Without this, such an option is dropped and stands in dropped_options.
+	StrictOptions bool `protobuf:"varint,19,opt,name=strict_options,json=strictOptions,proto3" json:"strict_options,omitempty"`
+	// "use" or empty: an answer of the last minutes will do. "refresh": providers are
+	// asked in any case. "off": and their answers are not kept.
+	Cache         string `protobuf:"bytes,20,opt,name=cache,proto3" json:"cache,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -109,6 +149,202 @@ func (x *SearchRequest) GetProvider() string {
 	return ""
 }
 
+func (x *SearchRequest) GetProviders() []string {
+	if x != nil {
+		return x.Providers
+	}
+	return nil
+}
+
+func (x *SearchRequest) GetMode() string {
+	if x != nil {
+		return x.Mode
+	}
+	return ""
+}
+
+func (x *SearchRequest) GetPage() int32 {
+	if x != nil && x.Page != nil {
+		return *x.Page
+	}
+	return 0
+}
+
+func (x *SearchRequest) GetFreshness() string {
+	if x != nil {
+		return x.Freshness
+	}
+	return ""
+}
+
+func (x *SearchRequest) GetPublishedFrom() string {
+	if x != nil {
+		return x.PublishedFrom
+	}
+	return ""
+}
+
+func (x *SearchRequest) GetPublishedTo() string {
+	if x != nil {
+		return x.PublishedTo
+	}
+	return ""
+}
+
+func (x *SearchRequest) GetLanguage() string {
+	if x != nil {
+		return x.Language
+	}
+	return ""
+}
+
+func (x *SearchRequest) GetRegion() string {
+	if x != nil {
+		return x.Region
+	}
+	return ""
+}
+
+func (x *SearchRequest) GetSafeSearch() string {
+	if x != nil {
+		return x.SafeSearch
+	}
+	return ""
+}
+
+func (x *SearchRequest) GetLocation() *SearchLocation {
+	if x != nil {
+		return x.Location
+	}
+	return nil
+}
+
+func (x *SearchRequest) GetNews() bool {
+	if x != nil {
+		return x.News
+	}
+	return false
+}
+
+func (x *SearchRequest) GetPassages() bool {
+	if x != nil {
+		return x.Passages
+	}
+	return false
+}
+
+func (x *SearchRequest) GetMaxTokens() int32 {
+	if x != nil {
+		return x.MaxTokens
+	}
+	return 0
+}
+
+func (x *SearchRequest) GetStrictOptions() bool {
+	if x != nil {
+		return x.StrictOptions
+	}
+	return false
+}
+
+func (x *SearchRequest) GetCache() string {
+	if x != nil {
+		return x.Cache
+	}
+	return ""
+}
+
+// SearchLocation is where somebody roughly is. Any field may be empty.
+type SearchLocation struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Name of the city.
+	City string `protobuf:"bytes,1,opt,name=city,proto3" json:"city,omitempty"`
+	// Name of the state, province or region.
+	Region string `protobuf:"bytes,2,opt,name=region,proto3" json:"region,omitempty"`
+	// Country, ISO 3166-1 alpha-2.
+	Country string `protobuf:"bytes,3,opt,name=country,proto3" json:"country,omitempty"`
+	// Name of the time zone in the IANA database, such as "Asia/Shanghai".
+	Timezone string `protobuf:"bytes,4,opt,name=timezone,proto3" json:"timezone,omitempty"`
+	// Degrees north; 0 with longitude 0 when not known.
+	Latitude float64 `protobuf:"fixed64,5,opt,name=latitude,proto3" json:"latitude,omitempty"`
+	// Degrees east.
+	Longitude     float64 `protobuf:"fixed64,6,opt,name=longitude,proto3" json:"longitude,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SearchLocation) Reset() {
+	*x = SearchLocation{}
+	mi := &file_nanoclaw_search_v1_search_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SearchLocation) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SearchLocation) ProtoMessage() {}
+
+func (x *SearchLocation) ProtoReflect() protoreflect.Message {
+	mi := &file_nanoclaw_search_v1_search_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SearchLocation.ProtoReflect.Descriptor instead.
+func (*SearchLocation) Descriptor() ([]byte, []int) {
+	return file_nanoclaw_search_v1_search_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *SearchLocation) GetCity() string {
+	if x != nil {
+		return x.City
+	}
+	return ""
+}
+
+func (x *SearchLocation) GetRegion() string {
+	if x != nil {
+		return x.Region
+	}
+	return ""
+}
+
+func (x *SearchLocation) GetCountry() string {
+	if x != nil {
+		return x.Country
+	}
+	return ""
+}
+
+func (x *SearchLocation) GetTimezone() string {
+	if x != nil {
+		return x.Timezone
+	}
+	return ""
+}
+
+func (x *SearchLocation) GetLatitude() float64 {
+	if x != nil {
+		return x.Latitude
+	}
+	return 0
+}
+
+func (x *SearchLocation) GetLongitude() float64 {
+	if x != nil {
+		return x.Longitude
+	}
+	return 0
+}
+
 // SearchResponse is the answer to a query.
 type SearchResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -119,19 +355,27 @@ type SearchResponse struct {
 	Outcome string `protobuf:"bytes,2,opt,name=outcome,proto3" json:"outcome,omitempty"`
 	// The query that the provider searched instead, with OK_ALTERED_QUERY.
 	AlteredQuery string `protobuf:"bytes,3,opt,name=altered_query,json=alteredQuery,proto3" json:"altered_query,omitempty"`
-	// Every provider asked, in order.
+	// Every provider asked or passed over, in order.
 	Attempts []*Attempt `protobuf:"bytes,4,rep,name=attempts,proto3" json:"attempts,omitempty"`
 	// Results that the domain filter took out.
 	FilteredOut int32 `protobuf:"varint,5,opt,name=filtered_out,json=filteredOut,proto3" json:"filtered_out,omitempty"`
 	// The results as Markdown, as the model reads them.
-	Markdown      string `protobuf:"bytes,6,opt,name=markdown,proto3" json:"markdown,omitempty"`
+	Markdown string `protobuf:"bytes,6,opt,name=markdown,proto3" json:"markdown,omitempty"`
+	// Options that the answer does not heed, since the provider lacks them.
+	DroppedOptions []string `protobuf:"bytes,7,rep,name=dropped_options,json=droppedOptions,proto3" json:"dropped_options,omitempty"`
+	// What the search cost in US dollars, failed attempts included.
+	CostUsd float64 `protobuf:"fixed64,8,opt,name=cost_usd,json=costUsd,proto3" json:"cost_usd,omitempty"`
+	// Nobody answered now: this is an answer of the last hour.
+	Stale bool `protobuf:"varint,9,opt,name=stale,proto3" json:"stale,omitempty"`
+	// When the provider answered, RFC 3339; with mode fused the oldest one.
+	AnsweredAt    string `protobuf:"bytes,10,opt,name=answered_at,json=answeredAt,proto3" json:"answered_at,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *SearchResponse) Reset() {
 	*x = SearchResponse{}
-	mi := &file_nanoclaw_search_v1_search_proto_msgTypes[1]
+	mi := &file_nanoclaw_search_v1_search_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -143,7 +387,7 @@ func (x *SearchResponse) String() string {
 func (*SearchResponse) ProtoMessage() {}
 
 func (x *SearchResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_nanoclaw_search_v1_search_proto_msgTypes[1]
+	mi := &file_nanoclaw_search_v1_search_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -156,7 +400,7 @@ func (x *SearchResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchResponse.ProtoReflect.Descriptor instead.
 func (*SearchResponse) Descriptor() ([]byte, []int) {
-	return file_nanoclaw_search_v1_search_proto_rawDescGZIP(), []int{1}
+	return file_nanoclaw_search_v1_search_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *SearchResponse) GetResults() []*SearchResult {
@@ -201,7 +445,35 @@ func (x *SearchResponse) GetMarkdown() string {
 	return ""
 }
 
-// SearchResult is one result.
+func (x *SearchResponse) GetDroppedOptions() []string {
+	if x != nil {
+		return x.DroppedOptions
+	}
+	return nil
+}
+
+func (x *SearchResponse) GetCostUsd() float64 {
+	if x != nil {
+		return x.CostUsd
+	}
+	return 0
+}
+
+func (x *SearchResponse) GetStale() bool {
+	if x != nil {
+		return x.Stale
+	}
+	return false
+}
+
+func (x *SearchResponse) GetAnsweredAt() string {
+	if x != nil {
+		return x.AnsweredAt
+	}
+	return ""
+}
+
+// SearchResult is one result. All its texts are words of strangers.
 type SearchResult struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Title of the page.
@@ -210,17 +482,27 @@ type SearchResult struct {
 	Url string `protobuf:"bytes,2,opt,name=url,proto3" json:"url,omitempty"`
 	// Text that the provider shows below the title.
 	Snippet string `protobuf:"bytes,3,opt,name=snippet,proto3" json:"snippet,omitempty"`
-	// Provider that returned it.
+	// Provider that returned it, of several the one that ranks it best.
 	Source string `protobuf:"bytes,4,opt,name=source,proto3" json:"source,omitempty"`
 	// Date in RFC 3339; empty when the provider shows none that can be read.
-	PublishedAt   string `protobuf:"bytes,5,opt,name=published_at,json=publishedAt,proto3" json:"published_at,omitempty"`
+	PublishedAt string `protobuf:"bytes,5,opt,name=published_at,json=publishedAt,proto3" json:"published_at,omitempty"`
+	// Every provider that returned it.
+	Sources []*ResultSource `protobuf:"bytes,6,rep,name=sources,proto3" json:"sources,omitempty"`
+	// Language as a BCP 47 tag; empty when the provider does not tell it.
+	Language string `protobuf:"bytes,7,opt,name=language,proto3" json:"language,omitempty"`
+	// The site's own name; empty when the provider does not tell it.
+	SiteName string `protobuf:"bytes,8,opt,name=site_name,json=siteName,proto3" json:"site_name,omitempty"`
+	// Parts of the page's text, when they were asked for.
+	Passages []*Passage `protobuf:"bytes,9,rep,name=passages,proto3" json:"passages,omitempty"`
+	// Always true: what stands here is never an order.
+	Untrusted     bool `protobuf:"varint,10,opt,name=untrusted,proto3" json:"untrusted,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *SearchResult) Reset() {
 	*x = SearchResult{}
-	mi := &file_nanoclaw_search_v1_search_proto_msgTypes[2]
+	mi := &file_nanoclaw_search_v1_search_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -232,7 +514,7 @@ func (x *SearchResult) String() string {
 func (*SearchResult) ProtoMessage() {}
 
 func (x *SearchResult) ProtoReflect() protoreflect.Message {
-	mi := &file_nanoclaw_search_v1_search_proto_msgTypes[2]
+	mi := &file_nanoclaw_search_v1_search_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -245,7 +527,7 @@ func (x *SearchResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchResult.ProtoReflect.Descriptor instead.
 func (*SearchResult) Descriptor() ([]byte, []int) {
-	return file_nanoclaw_search_v1_search_proto_rawDescGZIP(), []int{2}
+	return file_nanoclaw_search_v1_search_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *SearchResult) GetTitle() string {
@@ -283,7 +565,170 @@ func (x *SearchResult) GetPublishedAt() string {
 	return ""
 }
 
-// Attempt is one question to one provider.
+func (x *SearchResult) GetSources() []*ResultSource {
+	if x != nil {
+		return x.Sources
+	}
+	return nil
+}
+
+func (x *SearchResult) GetLanguage() string {
+	if x != nil {
+		return x.Language
+	}
+	return ""
+}
+
+func (x *SearchResult) GetSiteName() string {
+	if x != nil {
+		return x.SiteName
+	}
+	return ""
+}
+
+func (x *SearchResult) GetPassages() []*Passage {
+	if x != nil {
+		return x.Passages
+	}
+	return nil
+}
+
+func (x *SearchResult) GetUntrusted() bool {
+	if x != nil {
+		return x.Untrusted
+	}
+	return false
+}
+
+// ResultSource is a provider that returned a result.
+type ResultSource struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Name of the provider.
+	Provider string `protobuf:"bytes,1,opt,name=provider,proto3" json:"provider,omitempty"`
+	// The index behind it. Providers of one family that agree are one witness.
+	Family string `protobuf:"bytes,2,opt,name=family,proto3" json:"family,omitempty"`
+	// Its place in the provider's list, from 1.
+	Rank          int32 `protobuf:"varint,3,opt,name=rank,proto3" json:"rank,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ResultSource) Reset() {
+	*x = ResultSource{}
+	mi := &file_nanoclaw_search_v1_search_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ResultSource) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ResultSource) ProtoMessage() {}
+
+func (x *ResultSource) ProtoReflect() protoreflect.Message {
+	mi := &file_nanoclaw_search_v1_search_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ResultSource.ProtoReflect.Descriptor instead.
+func (*ResultSource) Descriptor() ([]byte, []int) {
+	return file_nanoclaw_search_v1_search_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *ResultSource) GetProvider() string {
+	if x != nil {
+		return x.Provider
+	}
+	return ""
+}
+
+func (x *ResultSource) GetFamily() string {
+	if x != nil {
+		return x.Family
+	}
+	return ""
+}
+
+func (x *ResultSource) GetRank() int32 {
+	if x != nil {
+		return x.Rank
+	}
+	return 0
+}
+
+// Passage is a part of a page's text.
+type Passage struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The text.
+	Text string `protobuf:"bytes,1,opt,name=text,proto3" json:"text,omitempty"`
+	// "prose", or "json" for a table or a record as data.
+	Kind string `protobuf:"bytes,2,opt,name=kind,proto3" json:"kind,omitempty"`
+	// The text goes on in the page.
+	Cut           bool `protobuf:"varint,3,opt,name=cut,proto3" json:"cut,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Passage) Reset() {
+	*x = Passage{}
+	mi := &file_nanoclaw_search_v1_search_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Passage) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Passage) ProtoMessage() {}
+
+func (x *Passage) ProtoReflect() protoreflect.Message {
+	mi := &file_nanoclaw_search_v1_search_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Passage.ProtoReflect.Descriptor instead.
+func (*Passage) Descriptor() ([]byte, []int) {
+	return file_nanoclaw_search_v1_search_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *Passage) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
+}
+
+func (x *Passage) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+func (x *Passage) GetCut() bool {
+	if x != nil {
+		return x.Cut
+	}
+	return false
+}
+
+// Attempt is one question to one provider, or why it was not put.
 type Attempt struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Name of the provider.
@@ -297,14 +742,29 @@ type Attempt struct {
 	// Results read.
 	ResultCount int32 `protobuf:"varint,5,opt,name=result_count,json=resultCount,proto3" json:"result_count,omitempty"`
 	// More on a failure, for a person.
-	Detail        string `protobuf:"bytes,6,opt,name=detail,proto3" json:"detail,omitempty"`
+	Detail string `protobuf:"bytes,6,opt,name=detail,proto3" json:"detail,omitempty"`
+	// Results that the domain filter took out.
+	FilteredOut int32 `protobuf:"varint,7,opt,name=filtered_out,json=filteredOut,proto3" json:"filtered_out,omitempty"`
+	// Seconds until the provider may be asked again; 0 when not known.
+	RetryAfterSeconds int32 `protobuf:"varint,8,opt,name=retry_after_seconds,json=retryAfterSeconds,proto3" json:"retry_after_seconds,omitempty"`
+	// What the question cost in US dollars.
+	CostUsd float64 `protobuf:"fixed64,9,opt,name=cost_usd,json=costUsd,proto3" json:"cost_usd,omitempty"`
+	// "HIT": answered from the cache. "MISS": the provider was asked. "STALE": an
+	// answer of the last hour, since nobody answered now. Empty: not looked up.
+	Cache string `protobuf:"bytes,10,opt,name=cache,proto3" json:"cache,omitempty"`
+	// Options that the request to the provider did not express.
+	DroppedOptions []string `protobuf:"bytes,11,rep,name=dropped_options,json=droppedOptions,proto3" json:"dropped_options,omitempty"`
+	// The index behind the provider.
+	Family string `protobuf:"bytes,12,opt,name=family,proto3" json:"family,omitempty"`
+	// The provider was not asked: outcome and detail say why.
+	Skipped       bool `protobuf:"varint,13,opt,name=skipped,proto3" json:"skipped,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Attempt) Reset() {
 	*x = Attempt{}
-	mi := &file_nanoclaw_search_v1_search_proto_msgTypes[3]
+	mi := &file_nanoclaw_search_v1_search_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -316,7 +776,7 @@ func (x *Attempt) String() string {
 func (*Attempt) ProtoMessage() {}
 
 func (x *Attempt) ProtoReflect() protoreflect.Message {
-	mi := &file_nanoclaw_search_v1_search_proto_msgTypes[3]
+	mi := &file_nanoclaw_search_v1_search_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -329,7 +789,7 @@ func (x *Attempt) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Attempt.ProtoReflect.Descriptor instead.
 func (*Attempt) Descriptor() ([]byte, []int) {
-	return file_nanoclaw_search_v1_search_proto_rawDescGZIP(), []int{3}
+	return file_nanoclaw_search_v1_search_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Attempt) GetProvider() string {
@@ -374,11 +834,1007 @@ func (x *Attempt) GetDetail() string {
 	return ""
 }
 
+func (x *Attempt) GetFilteredOut() int32 {
+	if x != nil {
+		return x.FilteredOut
+	}
+	return 0
+}
+
+func (x *Attempt) GetRetryAfterSeconds() int32 {
+	if x != nil {
+		return x.RetryAfterSeconds
+	}
+	return 0
+}
+
+func (x *Attempt) GetCostUsd() float64 {
+	if x != nil {
+		return x.CostUsd
+	}
+	return 0
+}
+
+func (x *Attempt) GetCache() string {
+	if x != nil {
+		return x.Cache
+	}
+	return ""
+}
+
+func (x *Attempt) GetDroppedOptions() []string {
+	if x != nil {
+		return x.DroppedOptions
+	}
+	return nil
+}
+
+func (x *Attempt) GetFamily() string {
+	if x != nil {
+		return x.Family
+	}
+	return ""
+}
+
+func (x *Attempt) GetSkipped() bool {
+	if x != nil {
+		return x.Skipped
+	}
+	return false
+}
+
+// SearchStreamRequest is one query whose answer is told as it comes.
+type SearchStreamRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The query.
+	Search        *SearchRequest `protobuf:"bytes,1,opt,name=search,proto3" json:"search,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SearchStreamRequest) Reset() {
+	*x = SearchStreamRequest{}
+	mi := &file_nanoclaw_search_v1_search_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SearchStreamRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SearchStreamRequest) ProtoMessage() {}
+
+func (x *SearchStreamRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_nanoclaw_search_v1_search_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SearchStreamRequest.ProtoReflect.Descriptor instead.
+func (*SearchStreamRequest) Descriptor() ([]byte, []int) {
+	return file_nanoclaw_search_v1_search_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *SearchStreamRequest) GetSearch() *SearchRequest {
+	if x != nil {
+		return x.Search
+	}
+	return nil
+}
+
+// SearchStreamResponse is one message of a search that tells what it does.
+type SearchStreamResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// What happened.
+	//
+	// Types that are valid to be assigned to Event:
+	//
+	//	*SearchStreamResponse_Started
+	//	*SearchStreamResponse_QueryUpdate
+	//	*SearchStreamResponse_SearchResultsReceived
+	//	*SearchStreamResponse_AttemptFinished
+	//	*SearchStreamResponse_Final
+	Event         isSearchStreamResponse_Event `protobuf_oneof:"event"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SearchStreamResponse) Reset() {
+	*x = SearchStreamResponse{}
+	mi := &file_nanoclaw_search_v1_search_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SearchStreamResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SearchStreamResponse) ProtoMessage() {}
+
+func (x *SearchStreamResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_nanoclaw_search_v1_search_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SearchStreamResponse.ProtoReflect.Descriptor instead.
+func (*SearchStreamResponse) Descriptor() ([]byte, []int) {
+	return file_nanoclaw_search_v1_search_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *SearchStreamResponse) GetEvent() isSearchStreamResponse_Event {
+	if x != nil {
+		return x.Event
+	}
+	return nil
+}
+
+func (x *SearchStreamResponse) GetStarted() *SearchStarted {
+	if x != nil {
+		if x, ok := x.Event.(*SearchStreamResponse_Started); ok {
+			return x.Started
+		}
+	}
+	return nil
+}
+
+func (x *SearchStreamResponse) GetQueryUpdate() *QueryUpdate {
+	if x != nil {
+		if x, ok := x.Event.(*SearchStreamResponse_QueryUpdate); ok {
+			return x.QueryUpdate
+		}
+	}
+	return nil
+}
+
+func (x *SearchStreamResponse) GetSearchResultsReceived() *SearchResultsReceived {
+	if x != nil {
+		if x, ok := x.Event.(*SearchStreamResponse_SearchResultsReceived); ok {
+			return x.SearchResultsReceived
+		}
+	}
+	return nil
+}
+
+func (x *SearchStreamResponse) GetAttemptFinished() *AttemptFinished {
+	if x != nil {
+		if x, ok := x.Event.(*SearchStreamResponse_AttemptFinished); ok {
+			return x.AttemptFinished
+		}
+	}
+	return nil
+}
+
+func (x *SearchStreamResponse) GetFinal() *SearchFinal {
+	if x != nil {
+		if x, ok := x.Event.(*SearchStreamResponse_Final); ok {
+			return x.Final
+		}
+	}
+	return nil
+}
+
+type isSearchStreamResponse_Event interface {
+	isSearchStreamResponse_Event()
+}
+
+type SearchStreamResponse_Started struct {
+	// First: who will be asked.
+	Started *SearchStarted `protobuf:"bytes,1,opt,name=started,proto3,oneof"`
+}
+
+type SearchStreamResponse_QueryUpdate struct {
+	// A provider is being asked.
+	QueryUpdate *QueryUpdate `protobuf:"bytes,2,opt,name=query_update,json=queryUpdate,proto3,oneof"`
+}
+
+type SearchStreamResponse_SearchResultsReceived struct {
+	// A provider has sent results. They are not yet merged or cut.
+	SearchResultsReceived *SearchResultsReceived `protobuf:"bytes,3,opt,name=search_results_received,json=searchResultsReceived,proto3,oneof"`
+}
+
+type SearchStreamResponse_AttemptFinished struct {
+	// A question to a provider has ended, or was not put.
+	AttemptFinished *AttemptFinished `protobuf:"bytes,4,opt,name=attempt_finished,json=attemptFinished,proto3,oneof"`
+}
+
+type SearchStreamResponse_Final struct {
+	// Last: the answer.
+	Final *SearchFinal `protobuf:"bytes,5,opt,name=final,proto3,oneof"`
+}
+
+func (*SearchStreamResponse_Started) isSearchStreamResponse_Event() {}
+
+func (*SearchStreamResponse_QueryUpdate) isSearchStreamResponse_Event() {}
+
+func (*SearchStreamResponse_SearchResultsReceived) isSearchStreamResponse_Event() {}
+
+func (*SearchStreamResponse_AttemptFinished) isSearchStreamResponse_Event() {}
+
+func (*SearchStreamResponse_Final) isSearchStreamResponse_Event() {}
+
+// SearchStarted tells who will be asked.
+type SearchStarted struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// "single" or "fused".
+	Mode string `protobuf:"bytes,1,opt,name=mode,proto3" json:"mode,omitempty"`
+	// The providers in the order in which they are asked. With mode single those
+	// behind the first are asked when the ones before did not answer.
+	Plan          []string `protobuf:"bytes,2,rep,name=plan,proto3" json:"plan,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SearchStarted) Reset() {
+	*x = SearchStarted{}
+	mi := &file_nanoclaw_search_v1_search_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SearchStarted) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SearchStarted) ProtoMessage() {}
+
+func (x *SearchStarted) ProtoReflect() protoreflect.Message {
+	mi := &file_nanoclaw_search_v1_search_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SearchStarted.ProtoReflect.Descriptor instead.
+func (*SearchStarted) Descriptor() ([]byte, []int) {
+	return file_nanoclaw_search_v1_search_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *SearchStarted) GetMode() string {
+	if x != nil {
+		return x.Mode
+	}
+	return ""
+}
+
+func (x *SearchStarted) GetPlan() []string {
+	if x != nil {
+		return x.Plan
+	}
+	return nil
+}
+
+// QueryUpdate tells that a provider is being asked.
+type QueryUpdate struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Name of the provider.
+	Provider string `protobuf:"bytes,1,opt,name=provider,proto3" json:"provider,omitempty"`
+	// The query.
+	Query         string `protobuf:"bytes,2,opt,name=query,proto3" json:"query,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *QueryUpdate) Reset() {
+	*x = QueryUpdate{}
+	mi := &file_nanoclaw_search_v1_search_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *QueryUpdate) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*QueryUpdate) ProtoMessage() {}
+
+func (x *QueryUpdate) ProtoReflect() protoreflect.Message {
+	mi := &file_nanoclaw_search_v1_search_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use QueryUpdate.ProtoReflect.Descriptor instead.
+func (*QueryUpdate) Descriptor() ([]byte, []int) {
+	return file_nanoclaw_search_v1_search_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *QueryUpdate) GetProvider() string {
+	if x != nil {
+		return x.Provider
+	}
+	return ""
+}
+
+func (x *QueryUpdate) GetQuery() string {
+	if x != nil {
+		return x.Query
+	}
+	return ""
+}
+
+// SearchResultsReceived tells what a provider has sent.
+type SearchResultsReceived struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Name of the provider.
+	Provider string `protobuf:"bytes,1,opt,name=provider,proto3" json:"provider,omitempty"`
+	// Number of results.
+	Count int32 `protobuf:"varint,2,opt,name=count,proto3" json:"count,omitempty"`
+	// The results.
+	Results       []*SearchResult `protobuf:"bytes,3,rep,name=results,proto3" json:"results,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SearchResultsReceived) Reset() {
+	*x = SearchResultsReceived{}
+	mi := &file_nanoclaw_search_v1_search_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SearchResultsReceived) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SearchResultsReceived) ProtoMessage() {}
+
+func (x *SearchResultsReceived) ProtoReflect() protoreflect.Message {
+	mi := &file_nanoclaw_search_v1_search_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SearchResultsReceived.ProtoReflect.Descriptor instead.
+func (*SearchResultsReceived) Descriptor() ([]byte, []int) {
+	return file_nanoclaw_search_v1_search_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *SearchResultsReceived) GetProvider() string {
+	if x != nil {
+		return x.Provider
+	}
+	return ""
+}
+
+func (x *SearchResultsReceived) GetCount() int32 {
+	if x != nil {
+		return x.Count
+	}
+	return 0
+}
+
+func (x *SearchResultsReceived) GetResults() []*SearchResult {
+	if x != nil {
+		return x.Results
+	}
+	return nil
+}
+
+// AttemptFinished tells how a question ended.
+type AttemptFinished struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The attempt.
+	Attempt       *Attempt `protobuf:"bytes,1,opt,name=attempt,proto3" json:"attempt,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AttemptFinished) Reset() {
+	*x = AttemptFinished{}
+	mi := &file_nanoclaw_search_v1_search_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AttemptFinished) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AttemptFinished) ProtoMessage() {}
+
+func (x *AttemptFinished) ProtoReflect() protoreflect.Message {
+	mi := &file_nanoclaw_search_v1_search_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AttemptFinished.ProtoReflect.Descriptor instead.
+func (*AttemptFinished) Descriptor() ([]byte, []int) {
+	return file_nanoclaw_search_v1_search_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *AttemptFinished) GetAttempt() *Attempt {
+	if x != nil {
+		return x.Attempt
+	}
+	return nil
+}
+
+// SearchFinal is the end of a search that was answered.
+type SearchFinal struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The answer.
+	Response      *SearchResponse `protobuf:"bytes,1,opt,name=response,proto3" json:"response,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SearchFinal) Reset() {
+	*x = SearchFinal{}
+	mi := &file_nanoclaw_search_v1_search_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SearchFinal) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SearchFinal) ProtoMessage() {}
+
+func (x *SearchFinal) ProtoReflect() protoreflect.Message {
+	mi := &file_nanoclaw_search_v1_search_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SearchFinal.ProtoReflect.Descriptor instead.
+func (*SearchFinal) Descriptor() ([]byte, []int) {
+	return file_nanoclaw_search_v1_search_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *SearchFinal) GetResponse() *SearchResponse {
+	if x != nil {
+		return x.Response
+	}
+	return nil
+}
+
+// ListProvidersRequest asks for the providers.
+type ListProvidersRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListProvidersRequest) Reset() {
+	*x = ListProvidersRequest{}
+	mi := &file_nanoclaw_search_v1_search_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListProvidersRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListProvidersRequest) ProtoMessage() {}
+
+func (x *ListProvidersRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_nanoclaw_search_v1_search_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListProvidersRequest.ProtoReflect.Descriptor instead.
+func (*ListProvidersRequest) Descriptor() ([]byte, []int) {
+	return file_nanoclaw_search_v1_search_proto_rawDescGZIP(), []int{14}
+}
+
+// ListProvidersResponse carries all providers that there are.
+type ListProvidersResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The providers: those that a search asks first, in that order.
+	Providers     []*SearchProvider `protobuf:"bytes,1,rep,name=providers,proto3" json:"providers,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListProvidersResponse) Reset() {
+	*x = ListProvidersResponse{}
+	mi := &file_nanoclaw_search_v1_search_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListProvidersResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListProvidersResponse) ProtoMessage() {}
+
+func (x *ListProvidersResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_nanoclaw_search_v1_search_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListProvidersResponse.ProtoReflect.Descriptor instead.
+func (*ListProvidersResponse) Descriptor() ([]byte, []int) {
+	return file_nanoclaw_search_v1_search_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *ListProvidersResponse) GetProviders() []*SearchProvider {
+	if x != nil {
+		return x.Providers
+	}
+	return nil
+}
+
+// SearchProvider is a search engine behind one endpoint.
+type SearchProvider struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Its name in requests, attempts and the configuration.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// The index behind it.
+	Family string `protobuf:"bytes,2,opt,name=family,proto3" json:"family,omitempty"`
+	// It has what it needs to be asked.
+	Configured bool `protobuf:"varint,3,opt,name=configured,proto3" json:"configured,omitempty"`
+	// What it lacks, when it is not configured: the settings, in words.
+	Missing string `protobuf:"bytes,4,opt,name=missing,proto3" json:"missing,omitempty"`
+	// It needs a key of the operator.
+	NeedsKey bool `protobuf:"varint,5,opt,name=needs_key,json=needsKey,proto3" json:"needs_key,omitempty"`
+	// There is such a key. The key itself is never told.
+	KeyPresent bool `protobuf:"varint,6,opt,name=key_present,json=keyPresent,proto3" json:"key_present,omitempty"`
+	// Its place among those that a search of English words asks when nobody names
+	// one, from 1; 0 when it is asked by name alone.
+	Position int32 `protobuf:"varint,7,opt,name=position,proto3" json:"position,omitempty"`
+	// What a call costs at the list price, in US dollars.
+	CostUsd float64 `protobuf:"fixed64,8,opt,name=cost_usd,json=costUsd,proto3" json:"cost_usd,omitempty"`
+	// How long it takes to answer, in milliseconds, weighted towards the last
+	// answers; 0 when it has not answered yet.
+	LatencyMs int32 `protobuf:"varint,9,opt,name=latency_ms,json=latencyMs,proto3" json:"latency_ms,omitempty"`
+	// How it has been doing.
+	Health *ProviderHealth `protobuf:"bytes,10,opt,name=health,proto3" json:"health,omitempty"`
+	// What it says about its allowance.
+	Limits []*ProviderLimit `protobuf:"bytes,11,rep,name=limits,proto3" json:"limits,omitempty"`
+	// What it can do.
+	Capabilities  *ProviderCapabilities `protobuf:"bytes,12,opt,name=capabilities,proto3" json:"capabilities,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SearchProvider) Reset() {
+	*x = SearchProvider{}
+	mi := &file_nanoclaw_search_v1_search_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SearchProvider) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SearchProvider) ProtoMessage() {}
+
+func (x *SearchProvider) ProtoReflect() protoreflect.Message {
+	mi := &file_nanoclaw_search_v1_search_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SearchProvider.ProtoReflect.Descriptor instead.
+func (*SearchProvider) Descriptor() ([]byte, []int) {
+	return file_nanoclaw_search_v1_search_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *SearchProvider) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *SearchProvider) GetFamily() string {
+	if x != nil {
+		return x.Family
+	}
+	return ""
+}
+
+func (x *SearchProvider) GetConfigured() bool {
+	if x != nil {
+		return x.Configured
+	}
+	return false
+}
+
+func (x *SearchProvider) GetMissing() string {
+	if x != nil {
+		return x.Missing
+	}
+	return ""
+}
+
+func (x *SearchProvider) GetNeedsKey() bool {
+	if x != nil {
+		return x.NeedsKey
+	}
+	return false
+}
+
+func (x *SearchProvider) GetKeyPresent() bool {
+	if x != nil {
+		return x.KeyPresent
+	}
+	return false
+}
+
+func (x *SearchProvider) GetPosition() int32 {
+	if x != nil {
+		return x.Position
+	}
+	return 0
+}
+
+func (x *SearchProvider) GetCostUsd() float64 {
+	if x != nil {
+		return x.CostUsd
+	}
+	return 0
+}
+
+func (x *SearchProvider) GetLatencyMs() int32 {
+	if x != nil {
+		return x.LatencyMs
+	}
+	return 0
+}
+
+func (x *SearchProvider) GetHealth() *ProviderHealth {
+	if x != nil {
+		return x.Health
+	}
+	return nil
+}
+
+func (x *SearchProvider) GetLimits() []*ProviderLimit {
+	if x != nil {
+		return x.Limits
+	}
+	return nil
+}
+
+func (x *SearchProvider) GetCapabilities() *ProviderCapabilities {
+	if x != nil {
+		return x.Capabilities
+	}
+	return nil
+}
+
+// ProviderHealth is whether a provider is asked at the moment.
+type ProviderHealth struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// "closed": it is asked. "open": it is not. "half_open": the next search asks it
+	// once, to see whether it answers again.
+	State string `protobuf:"bytes,1,opt,name=state,proto3" json:"state,omitempty"`
+	// When an open state ends, RFC 3339; empty when it lasts until the configuration
+	// is loaded again.
+	Until string `protobuf:"bytes,2,opt,name=until,proto3" json:"until,omitempty"`
+	// The outcome that opened it, for example CHALLENGE.
+	Reason        string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ProviderHealth) Reset() {
+	*x = ProviderHealth{}
+	mi := &file_nanoclaw_search_v1_search_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ProviderHealth) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ProviderHealth) ProtoMessage() {}
+
+func (x *ProviderHealth) ProtoReflect() protoreflect.Message {
+	mi := &file_nanoclaw_search_v1_search_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ProviderHealth.ProtoReflect.Descriptor instead.
+func (*ProviderHealth) Descriptor() ([]byte, []int) {
+	return file_nanoclaw_search_v1_search_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *ProviderHealth) GetState() string {
+	if x != nil {
+		return x.State
+	}
+	return ""
+}
+
+func (x *ProviderHealth) GetUntil() string {
+	if x != nil {
+		return x.Until
+	}
+	return ""
+}
+
+func (x *ProviderHealth) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+// ProviderLimit is the allowance of one window.
+type ProviderLimit struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// What is counted: "requests", or what the provider calls it.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// Calls of a window; 0 when not told.
+	Limit int32 `protobuf:"varint,2,opt,name=limit,proto3" json:"limit,omitempty"`
+	// Calls left in this one; not set when not told.
+	Remaining *int32 `protobuf:"varint,3,opt,name=remaining,proto3,oneof" json:"remaining,omitempty"`
+	// Length of a window in seconds; 0 when not told.
+	PeriodSeconds int32 `protobuf:"varint,4,opt,name=period_seconds,json=periodSeconds,proto3" json:"period_seconds,omitempty"`
+	// When this window ends, RFC 3339; empty when not told.
+	ResetsAt      string `protobuf:"bytes,5,opt,name=resets_at,json=resetsAt,proto3" json:"resets_at,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ProviderLimit) Reset() {
+	*x = ProviderLimit{}
+	mi := &file_nanoclaw_search_v1_search_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ProviderLimit) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ProviderLimit) ProtoMessage() {}
+
+func (x *ProviderLimit) ProtoReflect() protoreflect.Message {
+	mi := &file_nanoclaw_search_v1_search_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ProviderLimit.ProtoReflect.Descriptor instead.
+func (*ProviderLimit) Descriptor() ([]byte, []int) {
+	return file_nanoclaw_search_v1_search_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *ProviderLimit) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *ProviderLimit) GetLimit() int32 {
+	if x != nil {
+		return x.Limit
+	}
+	return 0
+}
+
+func (x *ProviderLimit) GetRemaining() int32 {
+	if x != nil && x.Remaining != nil {
+		return *x.Remaining
+	}
+	return 0
+}
+
+func (x *ProviderLimit) GetPeriodSeconds() int32 {
+	if x != nil {
+		return x.PeriodSeconds
+	}
+	return 0
+}
+
+func (x *ProviderLimit) GetResetsAt() string {
+	if x != nil {
+		return x.ResetsAt
+	}
+	return ""
+}
+
+// ProviderCapabilities is what a provider can do.
+type ProviderCapabilities struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Options of SearchRequest that it can express, at least in part.
+	Options []string `protobuf:"bytes,1,rep,name=options,proto3" json:"options,omitempty"`
+	// Most results of a page; 0: as many as it likes.
+	MaxResults int32 `protobuf:"varint,2,opt,name=max_results,json=maxResults,proto3" json:"max_results,omitempty"`
+	// Last page that it gives.
+	MaxPage int32 `protobuf:"varint,3,opt,name=max_page,json=maxPage,proto3" json:"max_page,omitempty"`
+	// Windows of freshness that it knows.
+	Freshness []string `protobuf:"bytes,4,rep,name=freshness,proto3" json:"freshness,omitempty"`
+	// It takes any span of days.
+	DateRange bool `protobuf:"varint,5,opt,name=date_range,json=dateRange,proto3" json:"date_range,omitempty"`
+	// Languages that it takes, base languages of ISO 639; "*" for all.
+	Languages []string `protobuf:"bytes,6,rep,name=languages,proto3" json:"languages,omitempty"`
+	// Countries that it takes, ISO 3166-1 alpha-2; "*" for all.
+	Regions []string `protobuf:"bytes,7,rep,name=regions,proto3" json:"regions,omitempty"`
+	// Levels of safe_search that it knows.
+	SafeSearch []string `protobuf:"bytes,8,rep,name=safe_search,json=safeSearch,proto3" json:"safe_search,omitempty"`
+	// Pages made for people are read: it blocks who asks too often.
+	Scraped       bool `protobuf:"varint,9,opt,name=scraped,proto3" json:"scraped,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ProviderCapabilities) Reset() {
+	*x = ProviderCapabilities{}
+	mi := &file_nanoclaw_search_v1_search_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ProviderCapabilities) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ProviderCapabilities) ProtoMessage() {}
+
+func (x *ProviderCapabilities) ProtoReflect() protoreflect.Message {
+	mi := &file_nanoclaw_search_v1_search_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ProviderCapabilities.ProtoReflect.Descriptor instead.
+func (*ProviderCapabilities) Descriptor() ([]byte, []int) {
+	return file_nanoclaw_search_v1_search_proto_rawDescGZIP(), []int{19}
+}
+
+func (x *ProviderCapabilities) GetOptions() []string {
+	if x != nil {
+		return x.Options
+	}
+	return nil
+}
+
+func (x *ProviderCapabilities) GetMaxResults() int32 {
+	if x != nil {
+		return x.MaxResults
+	}
+	return 0
+}
+
+func (x *ProviderCapabilities) GetMaxPage() int32 {
+	if x != nil {
+		return x.MaxPage
+	}
+	return 0
+}
+
+func (x *ProviderCapabilities) GetFreshness() []string {
+	if x != nil {
+		return x.Freshness
+	}
+	return nil
+}
+
+func (x *ProviderCapabilities) GetDateRange() bool {
+	if x != nil {
+		return x.DateRange
+	}
+	return false
+}
+
+func (x *ProviderCapabilities) GetLanguages() []string {
+	if x != nil {
+		return x.Languages
+	}
+	return nil
+}
+
+func (x *ProviderCapabilities) GetRegions() []string {
+	if x != nil {
+		return x.Regions
+	}
+	return nil
+}
+
+func (x *ProviderCapabilities) GetSafeSearch() []string {
+	if x != nil {
+		return x.SafeSearch
+	}
+	return nil
+}
+
+func (x *ProviderCapabilities) GetScraped() bool {
+	if x != nil {
+		return x.Scraped
+	}
+	return false
+}
+
 var File_nanoclaw_search_v1_search_proto protoreflect.FileDescriptor
 
 const file_nanoclaw_search_v1_search_proto_rawDesc = "" +
 	"\n" +
-	"\x1fnanoclaw/search/v1/search.proto\x12\x12nanoclaw.search.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a!nanoclaw/options/v1/options.proto\"\xa9\x03\n" +
+	"\x1fnanoclaw/search/v1/search.proto\x12\x12nanoclaw.search.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a!nanoclaw/options/v1/options.proto\"\x9d\v\n" +
 	"\rSearchRequest\x12 \n" +
 	"\x05query\x18\x01 \x01(\tB\n" +
 	"\xbaH\ar\x05\x10\x02\x18\x90\x03R\x05query\x12/\n" +
@@ -387,22 +1843,72 @@ const file_nanoclaw_search_v1_search_proto_rawDesc = "" +
 	"maxResults\x88\x01\x01\x121\n" +
 	"\x0fallowed_domains\x18\x03 \x03(\tB\b\xbaH\x05\x92\x01\x02\x102R\x0eallowedDomains\x121\n" +
 	"\x0fblocked_domains\x18\x04 \x03(\tB\b\xbaH\x05\x92\x01\x02\x102R\x0eblockedDomains\x12#\n" +
-	"\bprovider\x18\x05 \x01(\tB\a\xbaH\x04r\x02\x18@R\bprovider:\xa9\x01\xbaH\xa5\x01\x1a\xa2\x01\n" +
-	"\x19blocked_domains.exclusive\x12Acannot be used together with allowed_domains; send one of the two\x1aBsize(this.allowed_domains) == 0 || size(this.blocked_domains) == 0B\x0e\n" +
-	"\f_max_results\"\x83\x02\n" +
+	"\bprovider\x18\x05 \x01(\tB\a\xbaH\x04r\x02\x18@R\bprovider\x120\n" +
+	"\tproviders\x18\x06 \x03(\tB\x12\xbaH\x0f\x92\x01\f\x10\x04\x18\x01\"\x06r\x04\x10\x01\x18@R\tproviders\x12*\n" +
+	"\x04mode\x18\a \x01(\tB\x16\xbaH\x13r\x11R\x00R\x06singleR\x05fusedR\x04mode\x12\"\n" +
+	"\x04page\x18\b \x01(\x05B\t\xbaH\x06\x1a\x04\x182(\x01H\x01R\x04page\x88\x01\x01\x12=\n" +
+	"\tfreshness\x18\t \x01(\tB\x1f\xbaH\x1cr\x1aR\x00R\x03dayR\x04weekR\x05monthR\x04yearR\tfreshness\x12.\n" +
+	"\x0epublished_from\x18\n" +
+	" \x01(\tB\a\xbaH\x04r\x02\x18\n" +
+	"R\rpublishedFrom\x12*\n" +
+	"\fpublished_to\x18\v \x01(\tB\a\xbaH\x04r\x02\x18\n" +
+	"R\vpublishedTo\x12#\n" +
+	"\blanguage\x18\f \x01(\tB\a\xbaH\x04r\x02\x18#R\blanguage\x12/\n" +
+	"\x06region\x18\r \x01(\tB\x17\xbaH\x14r\x122\x10^([A-Za-z]{2})?$R\x06region\x12?\n" +
+	"\vsafe_search\x18\x0e \x01(\tB\x1e\xbaH\x1br\x19R\x00R\x03offR\bmoderateR\x06strictR\n" +
+	"safeSearch\x12>\n" +
+	"\blocation\x18\x0f \x01(\v2\".nanoclaw.search.v1.SearchLocationR\blocation\x12\x12\n" +
+	"\x04news\x18\x10 \x01(\bR\x04news\x12\x1a\n" +
+	"\bpassages\x18\x11 \x01(\bR\bpassages\x12*\n" +
+	"\n" +
+	"max_tokens\x18\x12 \x01(\x05B\v\xbaH\b\x1a\x06\x18\x80\x80\x02(\x00R\tmaxTokens\x12%\n" +
+	"\x0estrict_options\x18\x13 \x01(\bR\rstrictOptions\x120\n" +
+	"\x05cache\x18\x14 \x01(\tB\x1a\xbaH\x17r\x15R\x00R\x03useR\arefreshR\x03offR\x05cache:\xeb\x03\xbaH\xe7\x03\x1a\xa2\x01\n" +
+	"\x19blocked_domains.exclusive\x12Acannot be used together with allowed_domains; send one of the two\x1aBsize(this.allowed_domains) == 0 || size(this.blocked_domains) == 0\x1a\x83\x01\n" +
+	"\x13providers.exclusive\x12:cannot be used together with provider; send one of the two\x1a0this.provider == '' || size(this.providers) == 0\x1a\xb9\x01\n" +
+	"\x13freshness.exclusive\x12Rcannot be used together with published_from or published_to; send a window or days\x1aNthis.freshness == '' || (this.published_from == '' && this.published_to == '')B\x0e\n" +
+	"\f_max_resultsB\a\n" +
+	"\x05_page\"\x92\x02\n" +
+	"\x0eSearchLocation\x12\x1b\n" +
+	"\x04city\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x04city\x12\x1f\n" +
+	"\x06region\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18dR\x06region\x121\n" +
+	"\acountry\x18\x03 \x01(\tB\x17\xbaH\x14r\x122\x10^([A-Za-z]{2})?$R\acountry\x12#\n" +
+	"\btimezone\x18\x04 \x01(\tB\a\xbaH\x04r\x02\x18@R\btimezone\x123\n" +
+	"\blatitude\x18\x05 \x01(\x01B\x17\xbaH\x14\x12\x12\x19\x00\x00\x00\x00\x00\x80V@)\x00\x00\x00\x00\x00\x80V\xc0R\blatitude\x125\n" +
+	"\tlongitude\x18\x06 \x01(\x01B\x17\xbaH\x14\x12\x12\x19\x00\x00\x00\x00\x00\x80f@)\x00\x00\x00\x00\x00\x80f\xc0R\tlongitude\"\xfe\x02\n" +
 	"\x0eSearchResponse\x12:\n" +
 	"\aresults\x18\x01 \x03(\v2 .nanoclaw.search.v1.SearchResultR\aresults\x12\x18\n" +
 	"\aoutcome\x18\x02 \x01(\tR\aoutcome\x12#\n" +
 	"\raltered_query\x18\x03 \x01(\tR\falteredQuery\x127\n" +
 	"\battempts\x18\x04 \x03(\v2\x1b.nanoclaw.search.v1.AttemptR\battempts\x12!\n" +
 	"\ffiltered_out\x18\x05 \x01(\x05R\vfilteredOut\x12\x1a\n" +
-	"\bmarkdown\x18\x06 \x01(\tR\bmarkdown\"\x8b\x01\n" +
+	"\bmarkdown\x18\x06 \x01(\tR\bmarkdown\x12'\n" +
+	"\x0fdropped_options\x18\a \x03(\tR\x0edroppedOptions\x12\x19\n" +
+	"\bcost_usd\x18\b \x01(\x01R\acostUsd\x12\x14\n" +
+	"\x05stale\x18\t \x01(\bR\x05stale\x12\x1f\n" +
+	"\vanswered_at\x18\n" +
+	" \x01(\tR\n" +
+	"answeredAt\"\xd7\x02\n" +
 	"\fSearchResult\x12\x14\n" +
 	"\x05title\x18\x01 \x01(\tR\x05title\x12\x10\n" +
 	"\x03url\x18\x02 \x01(\tR\x03url\x12\x18\n" +
 	"\asnippet\x18\x03 \x01(\tR\asnippet\x12\x16\n" +
 	"\x06source\x18\x04 \x01(\tR\x06source\x12!\n" +
-	"\fpublished_at\x18\x05 \x01(\tR\vpublishedAt\"\xba\x01\n" +
+	"\fpublished_at\x18\x05 \x01(\tR\vpublishedAt\x12:\n" +
+	"\asources\x18\x06 \x03(\v2 .nanoclaw.search.v1.ResultSourceR\asources\x12\x1a\n" +
+	"\blanguage\x18\a \x01(\tR\blanguage\x12\x1b\n" +
+	"\tsite_name\x18\b \x01(\tR\bsiteName\x127\n" +
+	"\bpassages\x18\t \x03(\v2\x1b.nanoclaw.search.v1.PassageR\bpassages\x12\x1c\n" +
+	"\tuntrusted\x18\n" +
+	" \x01(\bR\tuntrusted\"V\n" +
+	"\fResultSource\x12\x1a\n" +
+	"\bprovider\x18\x01 \x01(\tR\bprovider\x12\x16\n" +
+	"\x06family\x18\x02 \x01(\tR\x06family\x12\x12\n" +
+	"\x04rank\x18\x03 \x01(\x05R\x04rank\"C\n" +
+	"\aPassage\x12\x12\n" +
+	"\x04text\x18\x01 \x01(\tR\x04text\x12\x12\n" +
+	"\x04kind\x18\x02 \x01(\tR\x04kind\x12\x10\n" +
+	"\x03cut\x18\x03 \x01(\bR\x03cut\"\x99\x03\n" +
 	"\aAttempt\x12\x1a\n" +
 	"\bprovider\x18\x01 \x01(\tR\bprovider\x12\x18\n" +
 	"\aoutcome\x18\x02 \x01(\tR\aoutcome\x12\x1f\n" +
@@ -411,10 +1917,91 @@ const file_nanoclaw_search_v1_search_proto_rawDesc = "" +
 	"\n" +
 	"latency_ms\x18\x04 \x01(\x05R\tlatencyMs\x12!\n" +
 	"\fresult_count\x18\x05 \x01(\x05R\vresultCount\x12\x16\n" +
-	"\x06detail\x18\x06 \x01(\tR\x06detail2\x86\x01\n" +
+	"\x06detail\x18\x06 \x01(\tR\x06detail\x12!\n" +
+	"\ffiltered_out\x18\a \x01(\x05R\vfilteredOut\x12.\n" +
+	"\x13retry_after_seconds\x18\b \x01(\x05R\x11retryAfterSeconds\x12\x19\n" +
+	"\bcost_usd\x18\t \x01(\x01R\acostUsd\x12\x14\n" +
+	"\x05cache\x18\n" +
+	" \x01(\tR\x05cache\x12'\n" +
+	"\x0fdropped_options\x18\v \x03(\tR\x0edroppedOptions\x12\x16\n" +
+	"\x06family\x18\f \x01(\tR\x06family\x12\x18\n" +
+	"\askipped\x18\r \x01(\bR\askipped\"X\n" +
+	"\x13SearchStreamRequest\x12A\n" +
+	"\x06search\x18\x01 \x01(\v2!.nanoclaw.search.v1.SearchRequestB\x06\xbaH\x03\xc8\x01\x01R\x06search\"\x94\x03\n" +
+	"\x14SearchStreamResponse\x12=\n" +
+	"\astarted\x18\x01 \x01(\v2!.nanoclaw.search.v1.SearchStartedH\x00R\astarted\x12D\n" +
+	"\fquery_update\x18\x02 \x01(\v2\x1f.nanoclaw.search.v1.QueryUpdateH\x00R\vqueryUpdate\x12c\n" +
+	"\x17search_results_received\x18\x03 \x01(\v2).nanoclaw.search.v1.SearchResultsReceivedH\x00R\x15searchResultsReceived\x12P\n" +
+	"\x10attempt_finished\x18\x04 \x01(\v2#.nanoclaw.search.v1.AttemptFinishedH\x00R\x0fattemptFinished\x127\n" +
+	"\x05final\x18\x05 \x01(\v2\x1f.nanoclaw.search.v1.SearchFinalH\x00R\x05finalB\a\n" +
+	"\x05event\"7\n" +
+	"\rSearchStarted\x12\x12\n" +
+	"\x04mode\x18\x01 \x01(\tR\x04mode\x12\x12\n" +
+	"\x04plan\x18\x02 \x03(\tR\x04plan\"?\n" +
+	"\vQueryUpdate\x12\x1a\n" +
+	"\bprovider\x18\x01 \x01(\tR\bprovider\x12\x14\n" +
+	"\x05query\x18\x02 \x01(\tR\x05query\"\x85\x01\n" +
+	"\x15SearchResultsReceived\x12\x1a\n" +
+	"\bprovider\x18\x01 \x01(\tR\bprovider\x12\x14\n" +
+	"\x05count\x18\x02 \x01(\x05R\x05count\x12:\n" +
+	"\aresults\x18\x03 \x03(\v2 .nanoclaw.search.v1.SearchResultR\aresults\"H\n" +
+	"\x0fAttemptFinished\x125\n" +
+	"\aattempt\x18\x01 \x01(\v2\x1b.nanoclaw.search.v1.AttemptR\aattempt\"M\n" +
+	"\vSearchFinal\x12>\n" +
+	"\bresponse\x18\x01 \x01(\v2\".nanoclaw.search.v1.SearchResponseR\bresponse\"\x16\n" +
+	"\x14ListProvidersRequest\"Y\n" +
+	"\x15ListProvidersResponse\x12@\n" +
+	"\tproviders\x18\x01 \x03(\v2\".nanoclaw.search.v1.SearchProviderR\tproviders\"\xcf\x03\n" +
+	"\x0eSearchProvider\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x16\n" +
+	"\x06family\x18\x02 \x01(\tR\x06family\x12\x1e\n" +
+	"\n" +
+	"configured\x18\x03 \x01(\bR\n" +
+	"configured\x12\x18\n" +
+	"\amissing\x18\x04 \x01(\tR\amissing\x12\x1b\n" +
+	"\tneeds_key\x18\x05 \x01(\bR\bneedsKey\x12\x1f\n" +
+	"\vkey_present\x18\x06 \x01(\bR\n" +
+	"keyPresent\x12\x1a\n" +
+	"\bposition\x18\a \x01(\x05R\bposition\x12\x19\n" +
+	"\bcost_usd\x18\b \x01(\x01R\acostUsd\x12\x1d\n" +
+	"\n" +
+	"latency_ms\x18\t \x01(\x05R\tlatencyMs\x12:\n" +
+	"\x06health\x18\n" +
+	" \x01(\v2\".nanoclaw.search.v1.ProviderHealthR\x06health\x129\n" +
+	"\x06limits\x18\v \x03(\v2!.nanoclaw.search.v1.ProviderLimitR\x06limits\x12L\n" +
+	"\fcapabilities\x18\f \x01(\v2(.nanoclaw.search.v1.ProviderCapabilitiesR\fcapabilities\"T\n" +
+	"\x0eProviderHealth\x12\x14\n" +
+	"\x05state\x18\x01 \x01(\tR\x05state\x12\x14\n" +
+	"\x05until\x18\x02 \x01(\tR\x05until\x12\x16\n" +
+	"\x06reason\x18\x03 \x01(\tR\x06reason\"\xae\x01\n" +
+	"\rProviderLimit\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
+	"\x05limit\x18\x02 \x01(\x05R\x05limit\x12!\n" +
+	"\tremaining\x18\x03 \x01(\x05H\x00R\tremaining\x88\x01\x01\x12%\n" +
+	"\x0eperiod_seconds\x18\x04 \x01(\x05R\rperiodSeconds\x12\x1b\n" +
+	"\tresets_at\x18\x05 \x01(\tR\bresetsAtB\f\n" +
+	"\n" +
+	"_remaining\"\x9c\x02\n" +
+	"\x14ProviderCapabilities\x12\x18\n" +
+	"\aoptions\x18\x01 \x03(\tR\aoptions\x12\x1f\n" +
+	"\vmax_results\x18\x02 \x01(\x05R\n" +
+	"maxResults\x12\x19\n" +
+	"\bmax_page\x18\x03 \x01(\x05R\amaxPage\x12\x1c\n" +
+	"\tfreshness\x18\x04 \x03(\tR\tfreshness\x12\x1d\n" +
+	"\n" +
+	"date_range\x18\x05 \x01(\bR\tdateRange\x12\x1c\n" +
+	"\tlanguages\x18\x06 \x03(\tR\tlanguages\x12\x18\n" +
+	"\aregions\x18\a \x03(\tR\aregions\x12\x1f\n" +
+	"\vsafe_search\x18\b \x03(\tR\n" +
+	"safeSearch\x12\x18\n" +
+	"\ascraped\x18\t \x01(\bR\ascraped2\x8f\x03\n" +
 	"\rSearchService\x12u\n" +
 	"\x06Search\x12!.nanoclaw.search.v1.SearchRequest\x1a\".nanoclaw.search.v1.SearchResponse\"$\xc2\xda\x18\n" +
-	"\b\x01\x12\x06search\x82\xd3\xe4\x93\x02\x10:\x01*\"\v/api/searchBAZ?github.com/nanoclaw/nanoclaw/gen/go/nanoclaw/search/v1;searchv1b\x06proto3"
+	"\b\x01\x12\x06search\x82\xd3\xe4\x93\x02\x10:\x01*\"\v/api/search\x12s\n" +
+	"\fSearchStream\x12'.nanoclaw.search.v1.SearchStreamRequest\x1a(.nanoclaw.search.v1.SearchStreamResponse\"\x0e\xc2\xda\x18\n" +
+	"\b\x01\x12\x06search0\x01\x12\x91\x01\n" +
+	"\rListProviders\x12(.nanoclaw.search.v1.ListProvidersRequest\x1a).nanoclaw.search.v1.ListProvidersResponse\"+\xc2\xda\x18\n" +
+	"\b\x01\x12\x06search\x82\xd3\xe4\x93\x02\x17\x12\x15/api/search/providersBAZ?github.com/nanoclaw/nanoclaw/gen/go/nanoclaw/search/v1;searchv1b\x06proto3"
 
 var (
 	file_nanoclaw_search_v1_search_proto_rawDescOnce sync.Once
@@ -428,23 +2015,59 @@ func file_nanoclaw_search_v1_search_proto_rawDescGZIP() []byte {
 	return file_nanoclaw_search_v1_search_proto_rawDescData
 }
 
-var file_nanoclaw_search_v1_search_proto_msgTypes = make([]protoimpl.MessageInfo, 4)
+var file_nanoclaw_search_v1_search_proto_msgTypes = make([]protoimpl.MessageInfo, 20)
 var file_nanoclaw_search_v1_search_proto_goTypes = []any{
-	(*SearchRequest)(nil),  // 0: nanoclaw.search.v1.SearchRequest
-	(*SearchResponse)(nil), // 1: nanoclaw.search.v1.SearchResponse
-	(*SearchResult)(nil),   // 2: nanoclaw.search.v1.SearchResult
-	(*Attempt)(nil),        // 3: nanoclaw.search.v1.Attempt
+	(*SearchRequest)(nil),         // 0: nanoclaw.search.v1.SearchRequest
+	(*SearchLocation)(nil),        // 1: nanoclaw.search.v1.SearchLocation
+	(*SearchResponse)(nil),        // 2: nanoclaw.search.v1.SearchResponse
+	(*SearchResult)(nil),          // 3: nanoclaw.search.v1.SearchResult
+	(*ResultSource)(nil),          // 4: nanoclaw.search.v1.ResultSource
+	(*Passage)(nil),               // 5: nanoclaw.search.v1.Passage
+	(*Attempt)(nil),               // 6: nanoclaw.search.v1.Attempt
+	(*SearchStreamRequest)(nil),   // 7: nanoclaw.search.v1.SearchStreamRequest
+	(*SearchStreamResponse)(nil),  // 8: nanoclaw.search.v1.SearchStreamResponse
+	(*SearchStarted)(nil),         // 9: nanoclaw.search.v1.SearchStarted
+	(*QueryUpdate)(nil),           // 10: nanoclaw.search.v1.QueryUpdate
+	(*SearchResultsReceived)(nil), // 11: nanoclaw.search.v1.SearchResultsReceived
+	(*AttemptFinished)(nil),       // 12: nanoclaw.search.v1.AttemptFinished
+	(*SearchFinal)(nil),           // 13: nanoclaw.search.v1.SearchFinal
+	(*ListProvidersRequest)(nil),  // 14: nanoclaw.search.v1.ListProvidersRequest
+	(*ListProvidersResponse)(nil), // 15: nanoclaw.search.v1.ListProvidersResponse
+	(*SearchProvider)(nil),        // 16: nanoclaw.search.v1.SearchProvider
+	(*ProviderHealth)(nil),        // 17: nanoclaw.search.v1.ProviderHealth
+	(*ProviderLimit)(nil),         // 18: nanoclaw.search.v1.ProviderLimit
+	(*ProviderCapabilities)(nil),  // 19: nanoclaw.search.v1.ProviderCapabilities
 }
 var file_nanoclaw_search_v1_search_proto_depIdxs = []int32{
-	2, // 0: nanoclaw.search.v1.SearchResponse.results:type_name -> nanoclaw.search.v1.SearchResult
-	3, // 1: nanoclaw.search.v1.SearchResponse.attempts:type_name -> nanoclaw.search.v1.Attempt
-	0, // 2: nanoclaw.search.v1.SearchService.Search:input_type -> nanoclaw.search.v1.SearchRequest
-	1, // 3: nanoclaw.search.v1.SearchService.Search:output_type -> nanoclaw.search.v1.SearchResponse
-	3, // [3:4] is the sub-list for method output_type
-	2, // [2:3] is the sub-list for method input_type
-	2, // [2:2] is the sub-list for extension type_name
-	2, // [2:2] is the sub-list for extension extendee
-	0, // [0:2] is the sub-list for field type_name
+	1,  // 0: nanoclaw.search.v1.SearchRequest.location:type_name -> nanoclaw.search.v1.SearchLocation
+	3,  // 1: nanoclaw.search.v1.SearchResponse.results:type_name -> nanoclaw.search.v1.SearchResult
+	6,  // 2: nanoclaw.search.v1.SearchResponse.attempts:type_name -> nanoclaw.search.v1.Attempt
+	4,  // 3: nanoclaw.search.v1.SearchResult.sources:type_name -> nanoclaw.search.v1.ResultSource
+	5,  // 4: nanoclaw.search.v1.SearchResult.passages:type_name -> nanoclaw.search.v1.Passage
+	0,  // 5: nanoclaw.search.v1.SearchStreamRequest.search:type_name -> nanoclaw.search.v1.SearchRequest
+	9,  // 6: nanoclaw.search.v1.SearchStreamResponse.started:type_name -> nanoclaw.search.v1.SearchStarted
+	10, // 7: nanoclaw.search.v1.SearchStreamResponse.query_update:type_name -> nanoclaw.search.v1.QueryUpdate
+	11, // 8: nanoclaw.search.v1.SearchStreamResponse.search_results_received:type_name -> nanoclaw.search.v1.SearchResultsReceived
+	12, // 9: nanoclaw.search.v1.SearchStreamResponse.attempt_finished:type_name -> nanoclaw.search.v1.AttemptFinished
+	13, // 10: nanoclaw.search.v1.SearchStreamResponse.final:type_name -> nanoclaw.search.v1.SearchFinal
+	3,  // 11: nanoclaw.search.v1.SearchResultsReceived.results:type_name -> nanoclaw.search.v1.SearchResult
+	6,  // 12: nanoclaw.search.v1.AttemptFinished.attempt:type_name -> nanoclaw.search.v1.Attempt
+	2,  // 13: nanoclaw.search.v1.SearchFinal.response:type_name -> nanoclaw.search.v1.SearchResponse
+	16, // 14: nanoclaw.search.v1.ListProvidersResponse.providers:type_name -> nanoclaw.search.v1.SearchProvider
+	17, // 15: nanoclaw.search.v1.SearchProvider.health:type_name -> nanoclaw.search.v1.ProviderHealth
+	18, // 16: nanoclaw.search.v1.SearchProvider.limits:type_name -> nanoclaw.search.v1.ProviderLimit
+	19, // 17: nanoclaw.search.v1.SearchProvider.capabilities:type_name -> nanoclaw.search.v1.ProviderCapabilities
+	0,  // 18: nanoclaw.search.v1.SearchService.Search:input_type -> nanoclaw.search.v1.SearchRequest
+	7,  // 19: nanoclaw.search.v1.SearchService.SearchStream:input_type -> nanoclaw.search.v1.SearchStreamRequest
+	14, // 20: nanoclaw.search.v1.SearchService.ListProviders:input_type -> nanoclaw.search.v1.ListProvidersRequest
+	2,  // 21: nanoclaw.search.v1.SearchService.Search:output_type -> nanoclaw.search.v1.SearchResponse
+	8,  // 22: nanoclaw.search.v1.SearchService.SearchStream:output_type -> nanoclaw.search.v1.SearchStreamResponse
+	15, // 23: nanoclaw.search.v1.SearchService.ListProviders:output_type -> nanoclaw.search.v1.ListProvidersResponse
+	21, // [21:24] is the sub-list for method output_type
+	18, // [18:21] is the sub-list for method input_type
+	18, // [18:18] is the sub-list for extension type_name
+	18, // [18:18] is the sub-list for extension extendee
+	0,  // [0:18] is the sub-list for field type_name
 }
 
 func init() { file_nanoclaw_search_v1_search_proto_init() }
@@ -453,13 +2076,21 @@ func file_nanoclaw_search_v1_search_proto_init() {
 		return
 	}
 	file_nanoclaw_search_v1_search_proto_msgTypes[0].OneofWrappers = []any{}
+	file_nanoclaw_search_v1_search_proto_msgTypes[8].OneofWrappers = []any{
+		(*SearchStreamResponse_Started)(nil),
+		(*SearchStreamResponse_QueryUpdate)(nil),
+		(*SearchStreamResponse_SearchResultsReceived)(nil),
+		(*SearchStreamResponse_AttemptFinished)(nil),
+		(*SearchStreamResponse_Final)(nil),
+	}
+	file_nanoclaw_search_v1_search_proto_msgTypes[18].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_nanoclaw_search_v1_search_proto_rawDesc), len(file_nanoclaw_search_v1_search_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   4,
+			NumMessages:   20,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

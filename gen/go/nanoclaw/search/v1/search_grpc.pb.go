@@ -21,7 +21,9 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	SearchService_Search_FullMethodName = "/nanoclaw.search.v1.SearchService/Search"
+	SearchService_Search_FullMethodName        = "/nanoclaw.search.v1.SearchService/Search"
+	SearchService_SearchStream_FullMethodName  = "/nanoclaw.search.v1.SearchService/SearchStream"
+	SearchService_ListProviders_FullMethodName = "/nanoclaw.search.v1.SearchService/ListProviders"
 )
 
 // SearchServiceClient is the client API for SearchService service.
@@ -34,6 +36,14 @@ type SearchServiceClient interface {
 	// provider said so or the domain filter left none; a blocked or unreadable
 	// answer is an error that says which.
 	Search(ctx context.Context, in *SearchRequest, opts ...grpc.CallOption) (*SearchResponse, error)
+	// SearchStream is Search that tells what it does. The first message is
+	// started; the last one of a search that was answered is final. A search that
+	// nobody answered ends with the error of Search. Ending the stream ends the
+	// questions that nobody else waits for.
+	SearchStream(ctx context.Context, in *SearchStreamRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[SearchStreamResponse], error)
+	// ListProviders tells of every provider that there is whether it can be asked,
+	// how it has been doing, and what it can do. It asks none of them.
+	ListProviders(ctx context.Context, in *ListProvidersRequest, opts ...grpc.CallOption) (*ListProvidersResponse, error)
 }
 
 type searchServiceClient struct {
@@ -54,6 +64,35 @@ func (c *searchServiceClient) Search(ctx context.Context, in *SearchRequest, opt
 	return out, nil
 }
 
+func (c *searchServiceClient) SearchStream(ctx context.Context, in *SearchStreamRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[SearchStreamResponse], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &SearchService_ServiceDesc.Streams[0], SearchService_SearchStream_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[SearchStreamRequest, SearchStreamResponse]{ClientStream: stream}
+	if err := x.ClientStream.SendMsg(in); err != nil {
+		return nil, err
+	}
+	if err := x.ClientStream.CloseSend(); err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type SearchService_SearchStreamClient = grpc.ServerStreamingClient[SearchStreamResponse]
+
+func (c *searchServiceClient) ListProviders(ctx context.Context, in *ListProvidersRequest, opts ...grpc.CallOption) (*ListProvidersResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListProvidersResponse)
+	err := c.cc.Invoke(ctx, SearchService_ListProviders_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // SearchServiceServer is the server API for SearchService service.
 // All implementations must embed UnimplementedSearchServiceServer
 // for forward compatibility.
@@ -64,6 +103,14 @@ type SearchServiceServer interface {
 	// provider said so or the domain filter left none; a blocked or unreadable
 	// answer is an error that says which.
 	Search(context.Context, *SearchRequest) (*SearchResponse, error)
+	// SearchStream is Search that tells what it does. The first message is
+	// started; the last one of a search that was answered is final. A search that
+	// nobody answered ends with the error of Search. Ending the stream ends the
+	// questions that nobody else waits for.
+	SearchStream(*SearchStreamRequest, grpc.ServerStreamingServer[SearchStreamResponse]) error
+	// ListProviders tells of every provider that there is whether it can be asked,
+	// how it has been doing, and what it can do. It asks none of them.
+	ListProviders(context.Context, *ListProvidersRequest) (*ListProvidersResponse, error)
 	mustEmbedUnimplementedSearchServiceServer()
 }
 
@@ -76,6 +123,12 @@ type UnimplementedSearchServiceServer struct{}
 
 func (UnimplementedSearchServiceServer) Search(context.Context, *SearchRequest) (*SearchResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Search not implemented")
+}
+func (UnimplementedSearchServiceServer) SearchStream(*SearchStreamRequest, grpc.ServerStreamingServer[SearchStreamResponse]) error {
+	return status.Error(codes.Unimplemented, "method SearchStream not implemented")
+}
+func (UnimplementedSearchServiceServer) ListProviders(context.Context, *ListProvidersRequest) (*ListProvidersResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListProviders not implemented")
 }
 func (UnimplementedSearchServiceServer) mustEmbedUnimplementedSearchServiceServer() {}
 func (UnimplementedSearchServiceServer) testEmbeddedByValue()                       {}
@@ -116,6 +169,35 @@ func _SearchService_Search_Handler(srv interface{}, ctx context.Context, dec fun
 	return interceptor(ctx, in, info, handler)
 }
 
+func _SearchService_SearchStream_Handler(srv interface{}, stream grpc.ServerStream) error {
+	m := new(SearchStreamRequest)
+	if err := stream.RecvMsg(m); err != nil {
+		return err
+	}
+	return srv.(SearchServiceServer).SearchStream(m, &grpc.GenericServerStream[SearchStreamRequest, SearchStreamResponse]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type SearchService_SearchStreamServer = grpc.ServerStreamingServer[SearchStreamResponse]
+
+func _SearchService_ListProviders_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListProvidersRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(SearchServiceServer).ListProviders(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: SearchService_ListProviders_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(SearchServiceServer).ListProviders(ctx, req.(*ListProvidersRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // SearchService_ServiceDesc is the grpc.ServiceDesc for SearchService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -127,7 +209,17 @@ var SearchService_ServiceDesc = grpc.ServiceDesc{
 			MethodName: "Search",
 			Handler:    _SearchService_Search_Handler,
 		},
+		{
+			MethodName: "ListProviders",
+			Handler:    _SearchService_ListProviders_Handler,
+		},
 	},
-	Streams:  []grpc.StreamDesc{},
+	Streams: []grpc.StreamDesc{
+		{
+			StreamName:    "SearchStream",
+			Handler:       _SearchService_SearchStream_Handler,
+			ServerStreams: true,
+		},
+	},
 	Metadata: "nanoclaw/search/v1/search.proto",
 }

@@ -15,7 +15,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file nanoclaw/search/v1/search.proto.
  */
 export const file_nanoclaw_search_v1_search: GenFile = /*@__PURE__*/
-  fileDesc("Ch9uYW5vY2xhdy9zZWFyY2gvdjEvc2VhcmNoLnByb3RvEhJuYW5vY2xhdy5zZWFyY2gudjEi7AIKDVNlYXJjaFJlcXVlc3QSGQoFcXVlcnkYASABKAlCCrpIB3IFEAIYkAMSIwoLbWF4X3Jlc3VsdHMYAiABKAVCCbpIBhoEGAooAUgAiAEBEiEKD2FsbG93ZWRfZG9tYWlucxgDIAMoCUIIukgFkgECEDISIQoPYmxvY2tlZF9kb21haW5zGAQgAygJQgi6SAWSAQIQMhIZCghwcm92aWRlchgFIAEoCUIHukgEcgIYQDqpAbpIpQEaogEKGWJsb2NrZWRfZG9tYWlucy5leGNsdXNpdmUSQWNhbm5vdCBiZSB1c2VkIHRvZ2V0aGVyIHdpdGggYWxsb3dlZF9kb21haW5zOyBzZW5kIG9uZSBvZiB0aGUgdHdvGkJzaXplKHRoaXMuYWxsb3dlZF9kb21haW5zKSA9PSAwIHx8IHNpemUodGhpcy5ibG9ja2VkX2RvbWFpbnMpID09IDBCDgoMX21heF9yZXN1bHRzIsIBCg5TZWFyY2hSZXNwb25zZRIxCgdyZXN1bHRzGAEgAygLMiAubmFub2NsYXcuc2VhcmNoLnYxLlNlYXJjaFJlc3VsdBIPCgdvdXRjb21lGAIgASgJEhUKDWFsdGVyZWRfcXVlcnkYAyABKAkSLQoIYXR0ZW1wdHMYBCADKAsyGy5uYW5vY2xhdy5zZWFyY2gudjEuQXR0ZW1wdBIUCgxmaWx0ZXJlZF9vdXQYBSABKAUSEAoIbWFya2Rvd24YBiABKAkiYQoMU2VhcmNoUmVzdWx0Eg0KBXRpdGxlGAEgASgJEgsKA3VybBgCIAEoCRIPCgdzbmlwcGV0GAMgASgJEg4KBnNvdXJjZRgEIAEoCRIUCgxwdWJsaXNoZWRfYXQYBSABKAkiewoHQXR0ZW1wdBIQCghwcm92aWRlchgBIAEoCRIPCgdvdXRjb21lGAIgASgJEhMKC2h0dHBfc3RhdHVzGAMgASgFEhIKCmxhdGVuY3lfbXMYBCABKAUSFAoMcmVzdWx0X2NvdW50GAUgASgFEg4KBmRldGFpbBgGIAEoCTKGAQoNU2VhcmNoU2VydmljZRJ1CgZTZWFyY2gSIS5uYW5vY2xhdy5zZWFyY2gudjEuU2VhcmNoUmVxdWVzdBoiLm5hbm9jbGF3LnNlYXJjaC52MS5TZWFyY2hSZXNwb25zZSIkwtoYCggBEgZzZWFyY2iC0+STAhA6ASoiCy9hcGkvc2VhcmNoQkFaP2dpdGh1Yi5jb20vbmFub2NsYXcvbmFub2NsYXcvZ2VuL2dvL25hbm9jbGF3L3NlYXJjaC92MTtzZWFyY2h2MWIGcHJvdG8z", [file_buf_validate_validate, file_google_api_annotations, file_nanoclaw_options_v1_options]);
+  fileDesc("Ch9uYW5vY2xhdy9zZWFyY2gvdjEvc2VhcmNoLnByb3RvEhJuYW5vY2xhdy5zZWFyY2gudjEiyQkKDVNlYXJjaFJlcXVlc3QSGQoFcXVlcnkYASABKAlCCrpIB3IFEAIYkAMSIwoLbWF4X3Jlc3VsdHMYAiABKAVCCbpIBhoEGAooAUgAiAEBEiEKD2FsbG93ZWRfZG9tYWlucxgDIAMoCUIIukgFkgECEDISIQoPYmxvY2tlZF9kb21haW5zGAQgAygJQgi6SAWSAQIQMhIZCghwcm92aWRlchgFIAEoCUIHukgEcgIYQBIlCglwcm92aWRlcnMYBiADKAlCErpID5IBDBAEGAEiBnIEEAEYQBIkCgRtb2RlGAcgASgJQha6SBNyEVIAUgZzaW5nbGVSBWZ1c2VkEhwKBHBhZ2UYCCABKAVCCbpIBhoEGDIoAUgBiAEBEjIKCWZyZXNobmVzcxgJIAEoCUIfukgcchpSAFIDZGF5UgR3ZWVrUgVtb250aFIEeWVhchIfCg5wdWJsaXNoZWRfZnJvbRgKIAEoCUIHukgEcgIYChIdCgxwdWJsaXNoZWRfdG8YCyABKAlCB7pIBHICGAoSGQoIbGFuZ3VhZ2UYDCABKAlCB7pIBHICGCMSJwoGcmVnaW9uGA0gASgJQhe6SBRyEjIQXihbQS1aYS16XXsyfSk/JBIzCgtzYWZlX3NlYXJjaBgOIAEoCUIeukgbchlSAFIDb2ZmUghtb2RlcmF0ZVIGc3RyaWN0EjQKCGxvY2F0aW9uGA8gASgLMiIubmFub2NsYXcuc2VhcmNoLnYxLlNlYXJjaExvY2F0aW9uEgwKBG5ld3MYECABKAgSEAoIcGFzc2FnZXMYESABKAgSHwoKbWF4X3Rva2VucxgSIAEoBUILukgIGgYYgIACKAASFgoOc3RyaWN0X29wdGlvbnMYEyABKAgSKQoFY2FjaGUYFCABKAlCGrpIF3IVUgBSA3VzZVIHcmVmcmVzaFIDb2ZmOusDukjnAxqiAQoZYmxvY2tlZF9kb21haW5zLmV4Y2x1c2l2ZRJBY2Fubm90IGJlIHVzZWQgdG9nZXRoZXIgd2l0aCBhbGxvd2VkX2RvbWFpbnM7IHNlbmQgb25lIG9mIHRoZSB0d28aQnNpemUodGhpcy5hbGxvd2VkX2RvbWFpbnMpID09IDAgfHwgc2l6ZSh0aGlzLmJsb2NrZWRfZG9tYWlucykgPT0gMBqDAQoTcHJvdmlkZXJzLmV4Y2x1c2l2ZRI6Y2Fubm90IGJlIHVzZWQgdG9nZXRoZXIgd2l0aCBwcm92aWRlcjsgc2VuZCBvbmUgb2YgdGhlIHR3bxowdGhpcy5wcm92aWRlciA9PSAnJyB8fCBzaXplKHRoaXMucHJvdmlkZXJzKSA9PSAwGrkBChNmcmVzaG5lc3MuZXhjbHVzaXZlElJjYW5ub3QgYmUgdXNlZCB0b2dldGhlciB3aXRoIHB1Ymxpc2hlZF9mcm9tIG9yIHB1Ymxpc2hlZF90bzsgc2VuZCBhIHdpbmRvdyBvciBkYXlzGk50aGlzLmZyZXNobmVzcyA9PSAnJyB8fCAodGhpcy5wdWJsaXNoZWRfZnJvbSA9PSAnJyAmJiB0aGlzLnB1Ymxpc2hlZF90byA9PSAnJylCDgoMX21heF9yZXN1bHRzQgcKBV9wYWdlItwBCg5TZWFyY2hMb2NhdGlvbhIVCgRjaXR5GAEgASgJQge6SARyAhhkEhcKBnJlZ2lvbhgCIAEoCUIHukgEcgIYZBIoCgdjb3VudHJ5GAMgASgJQhe6SBRyEjIQXihbQS1aYS16XXsyfSk/JBIZCgh0aW1lem9uZRgEIAEoCUIHukgEcgIYQBIpCghsYXRpdHVkZRgFIAEoAUIXukgUEhIZAAAAAACAVkApAAAAAACAVsASKgoJbG9uZ2l0dWRlGAYgASgBQhe6SBQSEhkAAAAAAIBmQCkAAAAAAIBmwCKRAgoOU2VhcmNoUmVzcG9uc2USMQoHcmVzdWx0cxgBIAMoCzIgLm5hbm9jbGF3LnNlYXJjaC52MS5TZWFyY2hSZXN1bHQSDwoHb3V0Y29tZRgCIAEoCRIVCg1hbHRlcmVkX3F1ZXJ5GAMgASgJEi0KCGF0dGVtcHRzGAQgAygLMhsubmFub2NsYXcuc2VhcmNoLnYxLkF0dGVtcHQSFAoMZmlsdGVyZWRfb3V0GAUgASgFEhAKCG1hcmtkb3duGAYgASgJEhcKD2Ryb3BwZWRfb3B0aW9ucxgHIAMoCRIQCghjb3N0X3VzZBgIIAEoARINCgVzdGFsZRgJIAEoCBITCgthbnN3ZXJlZF9hdBgKIAEoCSL7AQoMU2VhcmNoUmVzdWx0Eg0KBXRpdGxlGAEgASgJEgsKA3VybBgCIAEoCRIPCgdzbmlwcGV0GAMgASgJEg4KBnNvdXJjZRgEIAEoCRIUCgxwdWJsaXNoZWRfYXQYBSABKAkSMQoHc291cmNlcxgGIAMoCzIgLm5hbm9jbGF3LnNlYXJjaC52MS5SZXN1bHRTb3VyY2USEAoIbGFuZ3VhZ2UYByABKAkSEQoJc2l0ZV9uYW1lGAggASgJEi0KCHBhc3NhZ2VzGAkgAygLMhsubmFub2NsYXcuc2VhcmNoLnYxLlBhc3NhZ2USEQoJdW50cnVzdGVkGAogASgIIj4KDFJlc3VsdFNvdXJjZRIQCghwcm92aWRlchgBIAEoCRIOCgZmYW1pbHkYAiABKAkSDAoEcmFuaxgDIAEoBSIyCgdQYXNzYWdlEgwKBHRleHQYASABKAkSDAoEa2luZBgCIAEoCRILCgNjdXQYAyABKAgiiQIKB0F0dGVtcHQSEAoIcHJvdmlkZXIYASABKAkSDwoHb3V0Y29tZRgCIAEoCRITCgtodHRwX3N0YXR1cxgDIAEoBRISCgpsYXRlbmN5X21zGAQgASgFEhQKDHJlc3VsdF9jb3VudBgFIAEoBRIOCgZkZXRhaWwYBiABKAkSFAoMZmlsdGVyZWRfb3V0GAcgASgFEhsKE3JldHJ5X2FmdGVyX3NlY29uZHMYCCABKAUSEAoIY29zdF91c2QYCSABKAESDQoFY2FjaGUYCiABKAkSFwoPZHJvcHBlZF9vcHRpb25zGAsgAygJEg4KBmZhbWlseRgMIAEoCRIPCgdza2lwcGVkGA0gASgIIlAKE1NlYXJjaFN0cmVhbVJlcXVlc3QSOQoGc2VhcmNoGAEgASgLMiEubmFub2NsYXcuc2VhcmNoLnYxLlNlYXJjaFJlcXVlc3RCBrpIA8gBASLPAgoUU2VhcmNoU3RyZWFtUmVzcG9uc2USNAoHc3RhcnRlZBgBIAEoCzIhLm5hbm9jbGF3LnNlYXJjaC52MS5TZWFyY2hTdGFydGVkSAASNwoMcXVlcnlfdXBkYXRlGAIgASgLMh8ubmFub2NsYXcuc2VhcmNoLnYxLlF1ZXJ5VXBkYXRlSAASTAoXc2VhcmNoX3Jlc3VsdHNfcmVjZWl2ZWQYAyABKAsyKS5uYW5vY2xhdy5zZWFyY2gudjEuU2VhcmNoUmVzdWx0c1JlY2VpdmVkSAASPwoQYXR0ZW1wdF9maW5pc2hlZBgEIAEoCzIjLm5hbm9jbGF3LnNlYXJjaC52MS5BdHRlbXB0RmluaXNoZWRIABIwCgVmaW5hbBgFIAEoCzIfLm5hbm9jbGF3LnNlYXJjaC52MS5TZWFyY2hGaW5hbEgAQgcKBWV2ZW50IisKDVNlYXJjaFN0YXJ0ZWQSDAoEbW9kZRgBIAEoCRIMCgRwbGFuGAIgAygJIi4KC1F1ZXJ5VXBkYXRlEhAKCHByb3ZpZGVyGAEgASgJEg0KBXF1ZXJ5GAIgASgJImsKFVNlYXJjaFJlc3VsdHNSZWNlaXZlZBIQCghwcm92aWRlchgBIAEoCRINCgVjb3VudBgCIAEoBRIxCgdyZXN1bHRzGAMgAygLMiAubmFub2NsYXcuc2VhcmNoLnYxLlNlYXJjaFJlc3VsdCI/Cg9BdHRlbXB0RmluaXNoZWQSLAoHYXR0ZW1wdBgBIAEoCzIbLm5hbm9jbGF3LnNlYXJjaC52MS5BdHRlbXB0IkMKC1NlYXJjaEZpbmFsEjQKCHJlc3BvbnNlGAEgASgLMiIubmFub2NsYXcuc2VhcmNoLnYxLlNlYXJjaFJlc3BvbnNlIhYKFExpc3RQcm92aWRlcnNSZXF1ZXN0Ik4KFUxpc3RQcm92aWRlcnNSZXNwb25zZRI1Cglwcm92aWRlcnMYASADKAsyIi5uYW5vY2xhdy5zZWFyY2gudjEuU2VhcmNoUHJvdmlkZXIi2gIKDlNlYXJjaFByb3ZpZGVyEgwKBG5hbWUYASABKAkSDgoGZmFtaWx5GAIgASgJEhIKCmNvbmZpZ3VyZWQYAyABKAgSDwoHbWlzc2luZxgEIAEoCRIRCgluZWVkc19rZXkYBSABKAgSEwoLa2V5X3ByZXNlbnQYBiABKAgSEAoIcG9zaXRpb24YByABKAUSEAoIY29zdF91c2QYCCABKAESEgoKbGF0ZW5jeV9tcxgJIAEoBRIyCgZoZWFsdGgYCiABKAsyIi5uYW5vY2xhdy5zZWFyY2gudjEuUHJvdmlkZXJIZWFsdGgSMQoGbGltaXRzGAsgAygLMiEubmFub2NsYXcuc2VhcmNoLnYxLlByb3ZpZGVyTGltaXQSPgoMY2FwYWJpbGl0aWVzGAwgASgLMigubmFub2NsYXcuc2VhcmNoLnYxLlByb3ZpZGVyQ2FwYWJpbGl0aWVzIj4KDlByb3ZpZGVySGVhbHRoEg0KBXN0YXRlGAEgASgJEg0KBXVudGlsGAIgASgJEg4KBnJlYXNvbhgDIAEoCSJ9Cg1Qcm92aWRlckxpbWl0EgwKBG5hbWUYASABKAkSDQoFbGltaXQYAiABKAUSFgoJcmVtYWluaW5nGAMgASgFSACIAQESFgoOcGVyaW9kX3NlY29uZHMYBCABKAUSEQoJcmVzZXRzX2F0GAUgASgJQgwKCl9yZW1haW5pbmcivwEKFFByb3ZpZGVyQ2FwYWJpbGl0aWVzEg8KB29wdGlvbnMYASADKAkSEwoLbWF4X3Jlc3VsdHMYAiABKAUSEAoIbWF4X3BhZ2UYAyABKAUSEQoJZnJlc2huZXNzGAQgAygJEhIKCmRhdGVfcmFuZ2UYBSABKAgSEQoJbGFuZ3VhZ2VzGAYgAygJEg8KB3JlZ2lvbnMYByADKAkSEwoLc2FmZV9zZWFyY2gYCCADKAkSDwoHc2NyYXBlZBgJIAEoCDKPAwoNU2VhcmNoU2VydmljZRJ1CgZTZWFyY2gSIS5uYW5vY2xhdy5zZWFyY2gudjEuU2VhcmNoUmVxdWVzdBoiLm5hbm9jbGF3LnNlYXJjaC52MS5TZWFyY2hSZXNwb25zZSIkwtoYCggBEgZzZWFyY2iC0+STAhA6ASoiCy9hcGkvc2VhcmNoEnMKDFNlYXJjaFN0cmVhbRInLm5hbm9jbGF3LnNlYXJjaC52MS5TZWFyY2hTdHJlYW1SZXF1ZXN0GigubmFub2NsYXcuc2VhcmNoLnYxLlNlYXJjaFN0cmVhbVJlc3BvbnNlIg7C2hgKCAESBnNlYXJjaDABEpEBCg1MaXN0UHJvdmlkZXJzEigubmFub2NsYXcuc2VhcmNoLnYxLkxpc3RQcm92aWRlcnNSZXF1ZXN0GikubmFub2NsYXcuc2VhcmNoLnYxLkxpc3RQcm92aWRlcnNSZXNwb25zZSIrwtoYCggBEgZzZWFyY2iC0+STAhcSFS9hcGkvc2VhcmNoL3Byb3ZpZGVyc0JBWj9naXRodWIuY29tL25hbm9jbGF3L25hbm9jbGF3L2dlbi9nby9uYW5vY2xhdy9zZWFyY2gvdjE7c2VhcmNodjFiBnByb3RvMw", [file_buf_validate_validate, file_google_api_annotations, file_nanoclaw_options_v1_options]);
 
 /**
  * SearchRequest is one query.
@@ -58,6 +58,121 @@ export type SearchRequest = Message<"nanoclaw.search.v1.SearchRequest"> & {
    * @generated from field: string provider = 5;
    */
   provider: string;
+
+  /**
+   * The providers to ask and no others, instead of those configured: in this
+   * order until one answers, or with mode fused all of them. Not together with
+   * provider.
+   *
+   * @generated from field: repeated string providers = 6;
+   */
+  providers: string[];
+
+  /**
+   * "single" or empty: one provider after the other until one answers. "fused":
+   * two or three independent ones at once, their results merged.
+   *
+   * @generated from field: string mode = 7;
+   */
+  mode: string;
+
+  /**
+   * Page of results, 1 to 50; 1 when not set.
+   *
+   * @generated from field: optional int32 page = 8;
+   */
+  page?: number | undefined;
+
+  /**
+   * How old results may be: "day", "week", "month" or "year". Empty: any age. Not
+   * together with published_from and published_to.
+   *
+   * @generated from field: string freshness = 9;
+   */
+  freshness: string;
+
+  /**
+   * The first day on which results were published, as 2006-01-02; empty: since
+   * ever.
+   *
+   * @generated from field: string published_from = 10;
+   */
+  publishedFrom: string;
+
+  /**
+   * The last such day; empty: today.
+   *
+   * @generated from field: string published_to = 11;
+   */
+  publishedTo: string;
+
+  /**
+   * Language of results as a BCP 47 tag, such as "en" or "zh-Hans". Empty: left to
+   * the provider, which may look at the script of the query.
+   *
+   * @generated from field: string language = 12;
+   */
+  language: string;
+
+  /**
+   * Country for which is searched, ISO 3166-1 alpha-2, such as "US".
+   *
+   * @generated from field: string region = 13;
+   */
+  region: string;
+
+  /**
+   * How strictly adult content is left out: "off", "moderate" or "strict". Empty:
+   * as the provider does by itself.
+   *
+   * @generated from field: string safe_search = 14;
+   */
+  safeSearch: string;
+
+  /**
+   * Where the asking person roughly is.
+   *
+   * @generated from field: nanoclaw.search.v1.SearchLocation location = 15;
+   */
+  location?: SearchLocation | undefined;
+
+  /**
+   * News instead of pages.
+   *
+   * @generated from field: bool news = 16;
+   */
+  news: boolean;
+
+  /**
+   * The text of the pages beside their snippets, where the provider has it.
+   *
+   * @generated from field: bool passages = 17;
+   */
+  passages: boolean;
+
+  /**
+   * Budget of all passages together in tokens, up to 32768; 0: as the provider
+   * sends them.
+   *
+   * @generated from field: int32 max_tokens = 18;
+   */
+  maxTokens: number;
+
+  /**
+   * An option that no provider in question can express is an error that names it.
+   * Without this, such an option is dropped and stands in dropped_options.
+   *
+   * @generated from field: bool strict_options = 19;
+   */
+  strictOptions: boolean;
+
+  /**
+   * "use" or empty: an answer of the last minutes will do. "refresh": providers are
+   * asked in any case. "off": and their answers are not kept.
+   *
+   * @generated from field: string cache = 20;
+   */
+  cache: string;
 };
 
 /**
@@ -101,6 +216,121 @@ export type SearchRequestJson = {
    * @generated from field: string provider = 5;
    */
   provider?: string;
+
+  /**
+   * The providers to ask and no others, instead of those configured: in this
+   * order until one answers, or with mode fused all of them. Not together with
+   * provider.
+   *
+   * @generated from field: repeated string providers = 6;
+   */
+  providers?: string[];
+
+  /**
+   * "single" or empty: one provider after the other until one answers. "fused":
+   * two or three independent ones at once, their results merged.
+   *
+   * @generated from field: string mode = 7;
+   */
+  mode?: string;
+
+  /**
+   * Page of results, 1 to 50; 1 when not set.
+   *
+   * @generated from field: optional int32 page = 8;
+   */
+  page?: number;
+
+  /**
+   * How old results may be: "day", "week", "month" or "year". Empty: any age. Not
+   * together with published_from and published_to.
+   *
+   * @generated from field: string freshness = 9;
+   */
+  freshness?: string;
+
+  /**
+   * The first day on which results were published, as 2006-01-02; empty: since
+   * ever.
+   *
+   * @generated from field: string published_from = 10;
+   */
+  publishedFrom?: string;
+
+  /**
+   * The last such day; empty: today.
+   *
+   * @generated from field: string published_to = 11;
+   */
+  publishedTo?: string;
+
+  /**
+   * Language of results as a BCP 47 tag, such as "en" or "zh-Hans". Empty: left to
+   * the provider, which may look at the script of the query.
+   *
+   * @generated from field: string language = 12;
+   */
+  language?: string;
+
+  /**
+   * Country for which is searched, ISO 3166-1 alpha-2, such as "US".
+   *
+   * @generated from field: string region = 13;
+   */
+  region?: string;
+
+  /**
+   * How strictly adult content is left out: "off", "moderate" or "strict". Empty:
+   * as the provider does by itself.
+   *
+   * @generated from field: string safe_search = 14;
+   */
+  safeSearch?: string;
+
+  /**
+   * Where the asking person roughly is.
+   *
+   * @generated from field: nanoclaw.search.v1.SearchLocation location = 15;
+   */
+  location?: SearchLocationJson;
+
+  /**
+   * News instead of pages.
+   *
+   * @generated from field: bool news = 16;
+   */
+  news?: boolean;
+
+  /**
+   * The text of the pages beside their snippets, where the provider has it.
+   *
+   * @generated from field: bool passages = 17;
+   */
+  passages?: boolean;
+
+  /**
+   * Budget of all passages together in tokens, up to 32768; 0: as the provider
+   * sends them.
+   *
+   * @generated from field: int32 max_tokens = 18;
+   */
+  maxTokens?: number;
+
+  /**
+   * An option that no provider in question can express is an error that names it.
+   * Without this, such an option is dropped and stands in dropped_options.
+   *
+   * @generated from field: bool strict_options = 19;
+   */
+  strictOptions?: boolean;
+
+  /**
+   * "use" or empty: an answer of the last minutes will do. "refresh": providers are
+   * asked in any case. "off": and their answers are not kept.
+   *
+   * @generated from field: string cache = 20;
+   */
+  cache?: string;
 };
 
 /**
@@ -109,6 +339,111 @@ export type SearchRequestJson = {
  */
 export const SearchRequestSchema: GenMessage<SearchRequest, {jsonType: SearchRequestJson}> = /*@__PURE__*/
   messageDesc(file_nanoclaw_search_v1_search, 0);
+
+/**
+ * SearchLocation is where somebody roughly is. Any field may be empty.
+ *
+ * @generated from message nanoclaw.search.v1.SearchLocation
+ */
+export type SearchLocation = Message<"nanoclaw.search.v1.SearchLocation"> & {
+  /**
+   * Name of the city.
+   *
+   * @generated from field: string city = 1;
+   */
+  city: string;
+
+  /**
+   * Name of the state, province or region.
+   *
+   * @generated from field: string region = 2;
+   */
+  region: string;
+
+  /**
+   * Country, ISO 3166-1 alpha-2.
+   *
+   * @generated from field: string country = 3;
+   */
+  country: string;
+
+  /**
+   * Name of the time zone in the IANA database, such as "Asia/Shanghai".
+   *
+   * @generated from field: string timezone = 4;
+   */
+  timezone: string;
+
+  /**
+   * Degrees north; 0 with longitude 0 when not known.
+   *
+   * @generated from field: double latitude = 5;
+   */
+  latitude: number;
+
+  /**
+   * Degrees east.
+   *
+   * @generated from field: double longitude = 6;
+   */
+  longitude: number;
+};
+
+/**
+ * SearchLocation is where somebody roughly is. Any field may be empty.
+ *
+ * @generated from message nanoclaw.search.v1.SearchLocation
+ */
+export type SearchLocationJson = {
+  /**
+   * Name of the city.
+   *
+   * @generated from field: string city = 1;
+   */
+  city?: string;
+
+  /**
+   * Name of the state, province or region.
+   *
+   * @generated from field: string region = 2;
+   */
+  region?: string;
+
+  /**
+   * Country, ISO 3166-1 alpha-2.
+   *
+   * @generated from field: string country = 3;
+   */
+  country?: string;
+
+  /**
+   * Name of the time zone in the IANA database, such as "Asia/Shanghai".
+   *
+   * @generated from field: string timezone = 4;
+   */
+  timezone?: string;
+
+  /**
+   * Degrees north; 0 with longitude 0 when not known.
+   *
+   * @generated from field: double latitude = 5;
+   */
+  latitude?: number | "NaN" | "Infinity" | "-Infinity";
+
+  /**
+   * Degrees east.
+   *
+   * @generated from field: double longitude = 6;
+   */
+  longitude?: number | "NaN" | "Infinity" | "-Infinity";
+};
+
+/**
+ * Describes the message nanoclaw.search.v1.SearchLocation.
+ * Use `create(SearchLocationSchema)` to create a new message.
+ */
+export const SearchLocationSchema: GenMessage<SearchLocation, {jsonType: SearchLocationJson}> = /*@__PURE__*/
+  messageDesc(file_nanoclaw_search_v1_search, 1);
 
 /**
  * SearchResponse is the answer to a query.
@@ -139,7 +474,7 @@ export type SearchResponse = Message<"nanoclaw.search.v1.SearchResponse"> & {
   alteredQuery: string;
 
   /**
-   * Every provider asked, in order.
+   * Every provider asked or passed over, in order.
    *
    * @generated from field: repeated nanoclaw.search.v1.Attempt attempts = 4;
    */
@@ -158,6 +493,34 @@ export type SearchResponse = Message<"nanoclaw.search.v1.SearchResponse"> & {
    * @generated from field: string markdown = 6;
    */
   markdown: string;
+
+  /**
+   * Options that the answer does not heed, since the provider lacks them.
+   *
+   * @generated from field: repeated string dropped_options = 7;
+   */
+  droppedOptions: string[];
+
+  /**
+   * What the search cost in US dollars, failed attempts included.
+   *
+   * @generated from field: double cost_usd = 8;
+   */
+  costUsd: number;
+
+  /**
+   * Nobody answered now: this is an answer of the last hour.
+   *
+   * @generated from field: bool stale = 9;
+   */
+  stale: boolean;
+
+  /**
+   * When the provider answered, RFC 3339; with mode fused the oldest one.
+   *
+   * @generated from field: string answered_at = 10;
+   */
+  answeredAt: string;
 };
 
 /**
@@ -189,7 +552,7 @@ export type SearchResponseJson = {
   alteredQuery?: string;
 
   /**
-   * Every provider asked, in order.
+   * Every provider asked or passed over, in order.
    *
    * @generated from field: repeated nanoclaw.search.v1.Attempt attempts = 4;
    */
@@ -208,6 +571,34 @@ export type SearchResponseJson = {
    * @generated from field: string markdown = 6;
    */
   markdown?: string;
+
+  /**
+   * Options that the answer does not heed, since the provider lacks them.
+   *
+   * @generated from field: repeated string dropped_options = 7;
+   */
+  droppedOptions?: string[];
+
+  /**
+   * What the search cost in US dollars, failed attempts included.
+   *
+   * @generated from field: double cost_usd = 8;
+   */
+  costUsd?: number | "NaN" | "Infinity" | "-Infinity";
+
+  /**
+   * Nobody answered now: this is an answer of the last hour.
+   *
+   * @generated from field: bool stale = 9;
+   */
+  stale?: boolean;
+
+  /**
+   * When the provider answered, RFC 3339; with mode fused the oldest one.
+   *
+   * @generated from field: string answered_at = 10;
+   */
+  answeredAt?: string;
 };
 
 /**
@@ -215,10 +606,10 @@ export type SearchResponseJson = {
  * Use `create(SearchResponseSchema)` to create a new message.
  */
 export const SearchResponseSchema: GenMessage<SearchResponse, {jsonType: SearchResponseJson}> = /*@__PURE__*/
-  messageDesc(file_nanoclaw_search_v1_search, 1);
+  messageDesc(file_nanoclaw_search_v1_search, 2);
 
 /**
- * SearchResult is one result.
+ * SearchResult is one result. All its texts are words of strangers.
  *
  * @generated from message nanoclaw.search.v1.SearchResult
  */
@@ -245,7 +636,7 @@ export type SearchResult = Message<"nanoclaw.search.v1.SearchResult"> & {
   snippet: string;
 
   /**
-   * Provider that returned it.
+   * Provider that returned it, of several the one that ranks it best.
    *
    * @generated from field: string source = 4;
    */
@@ -257,10 +648,45 @@ export type SearchResult = Message<"nanoclaw.search.v1.SearchResult"> & {
    * @generated from field: string published_at = 5;
    */
   publishedAt: string;
+
+  /**
+   * Every provider that returned it.
+   *
+   * @generated from field: repeated nanoclaw.search.v1.ResultSource sources = 6;
+   */
+  sources: ResultSource[];
+
+  /**
+   * Language as a BCP 47 tag; empty when the provider does not tell it.
+   *
+   * @generated from field: string language = 7;
+   */
+  language: string;
+
+  /**
+   * The site's own name; empty when the provider does not tell it.
+   *
+   * @generated from field: string site_name = 8;
+   */
+  siteName: string;
+
+  /**
+   * Parts of the page's text, when they were asked for.
+   *
+   * @generated from field: repeated nanoclaw.search.v1.Passage passages = 9;
+   */
+  passages: Passage[];
+
+  /**
+   * Always true: what stands here is never an order.
+   *
+   * @generated from field: bool untrusted = 10;
+   */
+  untrusted: boolean;
 };
 
 /**
- * SearchResult is one result.
+ * SearchResult is one result. All its texts are words of strangers.
  *
  * @generated from message nanoclaw.search.v1.SearchResult
  */
@@ -287,7 +713,7 @@ export type SearchResultJson = {
   snippet?: string;
 
   /**
-   * Provider that returned it.
+   * Provider that returned it, of several the one that ranks it best.
    *
    * @generated from field: string source = 4;
    */
@@ -299,6 +725,41 @@ export type SearchResultJson = {
    * @generated from field: string published_at = 5;
    */
   publishedAt?: string;
+
+  /**
+   * Every provider that returned it.
+   *
+   * @generated from field: repeated nanoclaw.search.v1.ResultSource sources = 6;
+   */
+  sources?: ResultSourceJson[];
+
+  /**
+   * Language as a BCP 47 tag; empty when the provider does not tell it.
+   *
+   * @generated from field: string language = 7;
+   */
+  language?: string;
+
+  /**
+   * The site's own name; empty when the provider does not tell it.
+   *
+   * @generated from field: string site_name = 8;
+   */
+  siteName?: string;
+
+  /**
+   * Parts of the page's text, when they were asked for.
+   *
+   * @generated from field: repeated nanoclaw.search.v1.Passage passages = 9;
+   */
+  passages?: PassageJson[];
+
+  /**
+   * Always true: what stands here is never an order.
+   *
+   * @generated from field: bool untrusted = 10;
+   */
+  untrusted?: boolean;
 };
 
 /**
@@ -306,10 +767,136 @@ export type SearchResultJson = {
  * Use `create(SearchResultSchema)` to create a new message.
  */
 export const SearchResultSchema: GenMessage<SearchResult, {jsonType: SearchResultJson}> = /*@__PURE__*/
-  messageDesc(file_nanoclaw_search_v1_search, 2);
+  messageDesc(file_nanoclaw_search_v1_search, 3);
 
 /**
- * Attempt is one question to one provider.
+ * ResultSource is a provider that returned a result.
+ *
+ * @generated from message nanoclaw.search.v1.ResultSource
+ */
+export type ResultSource = Message<"nanoclaw.search.v1.ResultSource"> & {
+  /**
+   * Name of the provider.
+   *
+   * @generated from field: string provider = 1;
+   */
+  provider: string;
+
+  /**
+   * The index behind it. Providers of one family that agree are one witness.
+   *
+   * @generated from field: string family = 2;
+   */
+  family: string;
+
+  /**
+   * Its place in the provider's list, from 1.
+   *
+   * @generated from field: int32 rank = 3;
+   */
+  rank: number;
+};
+
+/**
+ * ResultSource is a provider that returned a result.
+ *
+ * @generated from message nanoclaw.search.v1.ResultSource
+ */
+export type ResultSourceJson = {
+  /**
+   * Name of the provider.
+   *
+   * @generated from field: string provider = 1;
+   */
+  provider?: string;
+
+  /**
+   * The index behind it. Providers of one family that agree are one witness.
+   *
+   * @generated from field: string family = 2;
+   */
+  family?: string;
+
+  /**
+   * Its place in the provider's list, from 1.
+   *
+   * @generated from field: int32 rank = 3;
+   */
+  rank?: number;
+};
+
+/**
+ * Describes the message nanoclaw.search.v1.ResultSource.
+ * Use `create(ResultSourceSchema)` to create a new message.
+ */
+export const ResultSourceSchema: GenMessage<ResultSource, {jsonType: ResultSourceJson}> = /*@__PURE__*/
+  messageDesc(file_nanoclaw_search_v1_search, 4);
+
+/**
+ * Passage is a part of a page's text.
+ *
+ * @generated from message nanoclaw.search.v1.Passage
+ */
+export type Passage = Message<"nanoclaw.search.v1.Passage"> & {
+  /**
+   * The text.
+   *
+   * @generated from field: string text = 1;
+   */
+  text: string;
+
+  /**
+   * "prose", or "json" for a table or a record as data.
+   *
+   * @generated from field: string kind = 2;
+   */
+  kind: string;
+
+  /**
+   * The text goes on in the page.
+   *
+   * @generated from field: bool cut = 3;
+   */
+  cut: boolean;
+};
+
+/**
+ * Passage is a part of a page's text.
+ *
+ * @generated from message nanoclaw.search.v1.Passage
+ */
+export type PassageJson = {
+  /**
+   * The text.
+   *
+   * @generated from field: string text = 1;
+   */
+  text?: string;
+
+  /**
+   * "prose", or "json" for a table or a record as data.
+   *
+   * @generated from field: string kind = 2;
+   */
+  kind?: string;
+
+  /**
+   * The text goes on in the page.
+   *
+   * @generated from field: bool cut = 3;
+   */
+  cut?: boolean;
+};
+
+/**
+ * Describes the message nanoclaw.search.v1.Passage.
+ * Use `create(PassageSchema)` to create a new message.
+ */
+export const PassageSchema: GenMessage<Passage, {jsonType: PassageJson}> = /*@__PURE__*/
+  messageDesc(file_nanoclaw_search_v1_search, 5);
+
+/**
+ * Attempt is one question to one provider, or why it was not put.
  *
  * @generated from message nanoclaw.search.v1.Attempt
  */
@@ -355,10 +942,60 @@ export type Attempt = Message<"nanoclaw.search.v1.Attempt"> & {
    * @generated from field: string detail = 6;
    */
   detail: string;
+
+  /**
+   * Results that the domain filter took out.
+   *
+   * @generated from field: int32 filtered_out = 7;
+   */
+  filteredOut: number;
+
+  /**
+   * Seconds until the provider may be asked again; 0 when not known.
+   *
+   * @generated from field: int32 retry_after_seconds = 8;
+   */
+  retryAfterSeconds: number;
+
+  /**
+   * What the question cost in US dollars.
+   *
+   * @generated from field: double cost_usd = 9;
+   */
+  costUsd: number;
+
+  /**
+   * "HIT": answered from the cache. "MISS": the provider was asked. "STALE": an
+   * answer of the last hour, since nobody answered now. Empty: not looked up.
+   *
+   * @generated from field: string cache = 10;
+   */
+  cache: string;
+
+  /**
+   * Options that the request to the provider did not express.
+   *
+   * @generated from field: repeated string dropped_options = 11;
+   */
+  droppedOptions: string[];
+
+  /**
+   * The index behind the provider.
+   *
+   * @generated from field: string family = 12;
+   */
+  family: string;
+
+  /**
+   * The provider was not asked: outcome and detail say why.
+   *
+   * @generated from field: bool skipped = 13;
+   */
+  skipped: boolean;
 };
 
 /**
- * Attempt is one question to one provider.
+ * Attempt is one question to one provider, or why it was not put.
  *
  * @generated from message nanoclaw.search.v1.Attempt
  */
@@ -404,6 +1041,56 @@ export type AttemptJson = {
    * @generated from field: string detail = 6;
    */
   detail?: string;
+
+  /**
+   * Results that the domain filter took out.
+   *
+   * @generated from field: int32 filtered_out = 7;
+   */
+  filteredOut?: number;
+
+  /**
+   * Seconds until the provider may be asked again; 0 when not known.
+   *
+   * @generated from field: int32 retry_after_seconds = 8;
+   */
+  retryAfterSeconds?: number;
+
+  /**
+   * What the question cost in US dollars.
+   *
+   * @generated from field: double cost_usd = 9;
+   */
+  costUsd?: number | "NaN" | "Infinity" | "-Infinity";
+
+  /**
+   * "HIT": answered from the cache. "MISS": the provider was asked. "STALE": an
+   * answer of the last hour, since nobody answered now. Empty: not looked up.
+   *
+   * @generated from field: string cache = 10;
+   */
+  cache?: string;
+
+  /**
+   * Options that the request to the provider did not express.
+   *
+   * @generated from field: repeated string dropped_options = 11;
+   */
+  droppedOptions?: string[];
+
+  /**
+   * The index behind the provider.
+   *
+   * @generated from field: string family = 12;
+   */
+  family?: string;
+
+  /**
+   * The provider was not asked: outcome and detail say why.
+   *
+   * @generated from field: bool skipped = 13;
+   */
+  skipped?: boolean;
 };
 
 /**
@@ -411,7 +1098,934 @@ export type AttemptJson = {
  * Use `create(AttemptSchema)` to create a new message.
  */
 export const AttemptSchema: GenMessage<Attempt, {jsonType: AttemptJson}> = /*@__PURE__*/
-  messageDesc(file_nanoclaw_search_v1_search, 3);
+  messageDesc(file_nanoclaw_search_v1_search, 6);
+
+/**
+ * SearchStreamRequest is one query whose answer is told as it comes.
+ *
+ * @generated from message nanoclaw.search.v1.SearchStreamRequest
+ */
+export type SearchStreamRequest = Message<"nanoclaw.search.v1.SearchStreamRequest"> & {
+  /**
+   * The query.
+   *
+   * @generated from field: nanoclaw.search.v1.SearchRequest search = 1;
+   */
+  search?: SearchRequest | undefined;
+};
+
+/**
+ * SearchStreamRequest is one query whose answer is told as it comes.
+ *
+ * @generated from message nanoclaw.search.v1.SearchStreamRequest
+ */
+export type SearchStreamRequestJson = {
+  /**
+   * The query.
+   *
+   * @generated from field: nanoclaw.search.v1.SearchRequest search = 1;
+   */
+  search?: SearchRequestJson;
+};
+
+/**
+ * Describes the message nanoclaw.search.v1.SearchStreamRequest.
+ * Use `create(SearchStreamRequestSchema)` to create a new message.
+ */
+export const SearchStreamRequestSchema: GenMessage<SearchStreamRequest, {jsonType: SearchStreamRequestJson}> = /*@__PURE__*/
+  messageDesc(file_nanoclaw_search_v1_search, 7);
+
+/**
+ * SearchStreamResponse is one message of a search that tells what it does.
+ *
+ * @generated from message nanoclaw.search.v1.SearchStreamResponse
+ */
+export type SearchStreamResponse = Message<"nanoclaw.search.v1.SearchStreamResponse"> & {
+  /**
+   * What happened.
+   *
+   * @generated from oneof nanoclaw.search.v1.SearchStreamResponse.event
+   */
+  event: {
+    /**
+     * First: who will be asked.
+     *
+     * @generated from field: nanoclaw.search.v1.SearchStarted started = 1;
+     */
+    value: SearchStarted;
+    case: "started";
+  } | {
+    /**
+     * A provider is being asked.
+     *
+     * @generated from field: nanoclaw.search.v1.QueryUpdate query_update = 2;
+     */
+    value: QueryUpdate;
+    case: "queryUpdate";
+  } | {
+    /**
+     * A provider has sent results. They are not yet merged or cut.
+     *
+     * @generated from field: nanoclaw.search.v1.SearchResultsReceived search_results_received = 3;
+     */
+    value: SearchResultsReceived;
+    case: "searchResultsReceived";
+  } | {
+    /**
+     * A question to a provider has ended, or was not put.
+     *
+     * @generated from field: nanoclaw.search.v1.AttemptFinished attempt_finished = 4;
+     */
+    value: AttemptFinished;
+    case: "attemptFinished";
+  } | {
+    /**
+     * Last: the answer.
+     *
+     * @generated from field: nanoclaw.search.v1.SearchFinal final = 5;
+     */
+    value: SearchFinal;
+    case: "final";
+  } | { case: undefined; value?: undefined };
+};
+
+/**
+ * SearchStreamResponse is one message of a search that tells what it does.
+ *
+ * @generated from message nanoclaw.search.v1.SearchStreamResponse
+ */
+export type SearchStreamResponseJson = {
+  /**
+   * First: who will be asked.
+   *
+   * @generated from field: nanoclaw.search.v1.SearchStarted started = 1;
+   */
+  started?: SearchStartedJson;
+
+  /**
+   * A provider is being asked.
+   *
+   * @generated from field: nanoclaw.search.v1.QueryUpdate query_update = 2;
+   */
+  queryUpdate?: QueryUpdateJson;
+
+  /**
+   * A provider has sent results. They are not yet merged or cut.
+   *
+   * @generated from field: nanoclaw.search.v1.SearchResultsReceived search_results_received = 3;
+   */
+  searchResultsReceived?: SearchResultsReceivedJson;
+
+  /**
+   * A question to a provider has ended, or was not put.
+   *
+   * @generated from field: nanoclaw.search.v1.AttemptFinished attempt_finished = 4;
+   */
+  attemptFinished?: AttemptFinishedJson;
+
+  /**
+   * Last: the answer.
+   *
+   * @generated from field: nanoclaw.search.v1.SearchFinal final = 5;
+   */
+  final?: SearchFinalJson;
+};
+
+/**
+ * Describes the message nanoclaw.search.v1.SearchStreamResponse.
+ * Use `create(SearchStreamResponseSchema)` to create a new message.
+ */
+export const SearchStreamResponseSchema: GenMessage<SearchStreamResponse, {jsonType: SearchStreamResponseJson}> = /*@__PURE__*/
+  messageDesc(file_nanoclaw_search_v1_search, 8);
+
+/**
+ * SearchStarted tells who will be asked.
+ *
+ * @generated from message nanoclaw.search.v1.SearchStarted
+ */
+export type SearchStarted = Message<"nanoclaw.search.v1.SearchStarted"> & {
+  /**
+   * "single" or "fused".
+   *
+   * @generated from field: string mode = 1;
+   */
+  mode: string;
+
+  /**
+   * The providers in the order in which they are asked. With mode single those
+   * behind the first are asked when the ones before did not answer.
+   *
+   * @generated from field: repeated string plan = 2;
+   */
+  plan: string[];
+};
+
+/**
+ * SearchStarted tells who will be asked.
+ *
+ * @generated from message nanoclaw.search.v1.SearchStarted
+ */
+export type SearchStartedJson = {
+  /**
+   * "single" or "fused".
+   *
+   * @generated from field: string mode = 1;
+   */
+  mode?: string;
+
+  /**
+   * The providers in the order in which they are asked. With mode single those
+   * behind the first are asked when the ones before did not answer.
+   *
+   * @generated from field: repeated string plan = 2;
+   */
+  plan?: string[];
+};
+
+/**
+ * Describes the message nanoclaw.search.v1.SearchStarted.
+ * Use `create(SearchStartedSchema)` to create a new message.
+ */
+export const SearchStartedSchema: GenMessage<SearchStarted, {jsonType: SearchStartedJson}> = /*@__PURE__*/
+  messageDesc(file_nanoclaw_search_v1_search, 9);
+
+/**
+ * QueryUpdate tells that a provider is being asked.
+ *
+ * @generated from message nanoclaw.search.v1.QueryUpdate
+ */
+export type QueryUpdate = Message<"nanoclaw.search.v1.QueryUpdate"> & {
+  /**
+   * Name of the provider.
+   *
+   * @generated from field: string provider = 1;
+   */
+  provider: string;
+
+  /**
+   * The query.
+   *
+   * @generated from field: string query = 2;
+   */
+  query: string;
+};
+
+/**
+ * QueryUpdate tells that a provider is being asked.
+ *
+ * @generated from message nanoclaw.search.v1.QueryUpdate
+ */
+export type QueryUpdateJson = {
+  /**
+   * Name of the provider.
+   *
+   * @generated from field: string provider = 1;
+   */
+  provider?: string;
+
+  /**
+   * The query.
+   *
+   * @generated from field: string query = 2;
+   */
+  query?: string;
+};
+
+/**
+ * Describes the message nanoclaw.search.v1.QueryUpdate.
+ * Use `create(QueryUpdateSchema)` to create a new message.
+ */
+export const QueryUpdateSchema: GenMessage<QueryUpdate, {jsonType: QueryUpdateJson}> = /*@__PURE__*/
+  messageDesc(file_nanoclaw_search_v1_search, 10);
+
+/**
+ * SearchResultsReceived tells what a provider has sent.
+ *
+ * @generated from message nanoclaw.search.v1.SearchResultsReceived
+ */
+export type SearchResultsReceived = Message<"nanoclaw.search.v1.SearchResultsReceived"> & {
+  /**
+   * Name of the provider.
+   *
+   * @generated from field: string provider = 1;
+   */
+  provider: string;
+
+  /**
+   * Number of results.
+   *
+   * @generated from field: int32 count = 2;
+   */
+  count: number;
+
+  /**
+   * The results.
+   *
+   * @generated from field: repeated nanoclaw.search.v1.SearchResult results = 3;
+   */
+  results: SearchResult[];
+};
+
+/**
+ * SearchResultsReceived tells what a provider has sent.
+ *
+ * @generated from message nanoclaw.search.v1.SearchResultsReceived
+ */
+export type SearchResultsReceivedJson = {
+  /**
+   * Name of the provider.
+   *
+   * @generated from field: string provider = 1;
+   */
+  provider?: string;
+
+  /**
+   * Number of results.
+   *
+   * @generated from field: int32 count = 2;
+   */
+  count?: number;
+
+  /**
+   * The results.
+   *
+   * @generated from field: repeated nanoclaw.search.v1.SearchResult results = 3;
+   */
+  results?: SearchResultJson[];
+};
+
+/**
+ * Describes the message nanoclaw.search.v1.SearchResultsReceived.
+ * Use `create(SearchResultsReceivedSchema)` to create a new message.
+ */
+export const SearchResultsReceivedSchema: GenMessage<SearchResultsReceived, {jsonType: SearchResultsReceivedJson}> = /*@__PURE__*/
+  messageDesc(file_nanoclaw_search_v1_search, 11);
+
+/**
+ * AttemptFinished tells how a question ended.
+ *
+ * @generated from message nanoclaw.search.v1.AttemptFinished
+ */
+export type AttemptFinished = Message<"nanoclaw.search.v1.AttemptFinished"> & {
+  /**
+   * The attempt.
+   *
+   * @generated from field: nanoclaw.search.v1.Attempt attempt = 1;
+   */
+  attempt?: Attempt | undefined;
+};
+
+/**
+ * AttemptFinished tells how a question ended.
+ *
+ * @generated from message nanoclaw.search.v1.AttemptFinished
+ */
+export type AttemptFinishedJson = {
+  /**
+   * The attempt.
+   *
+   * @generated from field: nanoclaw.search.v1.Attempt attempt = 1;
+   */
+  attempt?: AttemptJson;
+};
+
+/**
+ * Describes the message nanoclaw.search.v1.AttemptFinished.
+ * Use `create(AttemptFinishedSchema)` to create a new message.
+ */
+export const AttemptFinishedSchema: GenMessage<AttemptFinished, {jsonType: AttemptFinishedJson}> = /*@__PURE__*/
+  messageDesc(file_nanoclaw_search_v1_search, 12);
+
+/**
+ * SearchFinal is the end of a search that was answered.
+ *
+ * @generated from message nanoclaw.search.v1.SearchFinal
+ */
+export type SearchFinal = Message<"nanoclaw.search.v1.SearchFinal"> & {
+  /**
+   * The answer.
+   *
+   * @generated from field: nanoclaw.search.v1.SearchResponse response = 1;
+   */
+  response?: SearchResponse | undefined;
+};
+
+/**
+ * SearchFinal is the end of a search that was answered.
+ *
+ * @generated from message nanoclaw.search.v1.SearchFinal
+ */
+export type SearchFinalJson = {
+  /**
+   * The answer.
+   *
+   * @generated from field: nanoclaw.search.v1.SearchResponse response = 1;
+   */
+  response?: SearchResponseJson;
+};
+
+/**
+ * Describes the message nanoclaw.search.v1.SearchFinal.
+ * Use `create(SearchFinalSchema)` to create a new message.
+ */
+export const SearchFinalSchema: GenMessage<SearchFinal, {jsonType: SearchFinalJson}> = /*@__PURE__*/
+  messageDesc(file_nanoclaw_search_v1_search, 13);
+
+/**
+ * ListProvidersRequest asks for the providers.
+ *
+ * @generated from message nanoclaw.search.v1.ListProvidersRequest
+ */
+export type ListProvidersRequest = Message<"nanoclaw.search.v1.ListProvidersRequest"> & {
+};
+
+/**
+ * ListProvidersRequest asks for the providers.
+ *
+ * @generated from message nanoclaw.search.v1.ListProvidersRequest
+ */
+export type ListProvidersRequestJson = {
+};
+
+/**
+ * Describes the message nanoclaw.search.v1.ListProvidersRequest.
+ * Use `create(ListProvidersRequestSchema)` to create a new message.
+ */
+export const ListProvidersRequestSchema: GenMessage<ListProvidersRequest, {jsonType: ListProvidersRequestJson}> = /*@__PURE__*/
+  messageDesc(file_nanoclaw_search_v1_search, 14);
+
+/**
+ * ListProvidersResponse carries all providers that there are.
+ *
+ * @generated from message nanoclaw.search.v1.ListProvidersResponse
+ */
+export type ListProvidersResponse = Message<"nanoclaw.search.v1.ListProvidersResponse"> & {
+  /**
+   * The providers: those that a search asks first, in that order.
+   *
+   * @generated from field: repeated nanoclaw.search.v1.SearchProvider providers = 1;
+   */
+  providers: SearchProvider[];
+};
+
+/**
+ * ListProvidersResponse carries all providers that there are.
+ *
+ * @generated from message nanoclaw.search.v1.ListProvidersResponse
+ */
+export type ListProvidersResponseJson = {
+  /**
+   * The providers: those that a search asks first, in that order.
+   *
+   * @generated from field: repeated nanoclaw.search.v1.SearchProvider providers = 1;
+   */
+  providers?: SearchProviderJson[];
+};
+
+/**
+ * Describes the message nanoclaw.search.v1.ListProvidersResponse.
+ * Use `create(ListProvidersResponseSchema)` to create a new message.
+ */
+export const ListProvidersResponseSchema: GenMessage<ListProvidersResponse, {jsonType: ListProvidersResponseJson}> = /*@__PURE__*/
+  messageDesc(file_nanoclaw_search_v1_search, 15);
+
+/**
+ * SearchProvider is a search engine behind one endpoint.
+ *
+ * @generated from message nanoclaw.search.v1.SearchProvider
+ */
+export type SearchProvider = Message<"nanoclaw.search.v1.SearchProvider"> & {
+  /**
+   * Its name in requests, attempts and the configuration.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * The index behind it.
+   *
+   * @generated from field: string family = 2;
+   */
+  family: string;
+
+  /**
+   * It has what it needs to be asked.
+   *
+   * @generated from field: bool configured = 3;
+   */
+  configured: boolean;
+
+  /**
+   * What it lacks, when it is not configured: the settings, in words.
+   *
+   * @generated from field: string missing = 4;
+   */
+  missing: string;
+
+  /**
+   * It needs a key of the operator.
+   *
+   * @generated from field: bool needs_key = 5;
+   */
+  needsKey: boolean;
+
+  /**
+   * There is such a key. The key itself is never told.
+   *
+   * @generated from field: bool key_present = 6;
+   */
+  keyPresent: boolean;
+
+  /**
+   * Its place among those that a search of English words asks when nobody names
+   * one, from 1; 0 when it is asked by name alone.
+   *
+   * @generated from field: int32 position = 7;
+   */
+  position: number;
+
+  /**
+   * What a call costs at the list price, in US dollars.
+   *
+   * @generated from field: double cost_usd = 8;
+   */
+  costUsd: number;
+
+  /**
+   * How long it takes to answer, in milliseconds, weighted towards the last
+   * answers; 0 when it has not answered yet.
+   *
+   * @generated from field: int32 latency_ms = 9;
+   */
+  latencyMs: number;
+
+  /**
+   * How it has been doing.
+   *
+   * @generated from field: nanoclaw.search.v1.ProviderHealth health = 10;
+   */
+  health?: ProviderHealth | undefined;
+
+  /**
+   * What it says about its allowance.
+   *
+   * @generated from field: repeated nanoclaw.search.v1.ProviderLimit limits = 11;
+   */
+  limits: ProviderLimit[];
+
+  /**
+   * What it can do.
+   *
+   * @generated from field: nanoclaw.search.v1.ProviderCapabilities capabilities = 12;
+   */
+  capabilities?: ProviderCapabilities | undefined;
+};
+
+/**
+ * SearchProvider is a search engine behind one endpoint.
+ *
+ * @generated from message nanoclaw.search.v1.SearchProvider
+ */
+export type SearchProviderJson = {
+  /**
+   * Its name in requests, attempts and the configuration.
+   *
+   * @generated from field: string name = 1;
+   */
+  name?: string;
+
+  /**
+   * The index behind it.
+   *
+   * @generated from field: string family = 2;
+   */
+  family?: string;
+
+  /**
+   * It has what it needs to be asked.
+   *
+   * @generated from field: bool configured = 3;
+   */
+  configured?: boolean;
+
+  /**
+   * What it lacks, when it is not configured: the settings, in words.
+   *
+   * @generated from field: string missing = 4;
+   */
+  missing?: string;
+
+  /**
+   * It needs a key of the operator.
+   *
+   * @generated from field: bool needs_key = 5;
+   */
+  needsKey?: boolean;
+
+  /**
+   * There is such a key. The key itself is never told.
+   *
+   * @generated from field: bool key_present = 6;
+   */
+  keyPresent?: boolean;
+
+  /**
+   * Its place among those that a search of English words asks when nobody names
+   * one, from 1; 0 when it is asked by name alone.
+   *
+   * @generated from field: int32 position = 7;
+   */
+  position?: number;
+
+  /**
+   * What a call costs at the list price, in US dollars.
+   *
+   * @generated from field: double cost_usd = 8;
+   */
+  costUsd?: number | "NaN" | "Infinity" | "-Infinity";
+
+  /**
+   * How long it takes to answer, in milliseconds, weighted towards the last
+   * answers; 0 when it has not answered yet.
+   *
+   * @generated from field: int32 latency_ms = 9;
+   */
+  latencyMs?: number;
+
+  /**
+   * How it has been doing.
+   *
+   * @generated from field: nanoclaw.search.v1.ProviderHealth health = 10;
+   */
+  health?: ProviderHealthJson;
+
+  /**
+   * What it says about its allowance.
+   *
+   * @generated from field: repeated nanoclaw.search.v1.ProviderLimit limits = 11;
+   */
+  limits?: ProviderLimitJson[];
+
+  /**
+   * What it can do.
+   *
+   * @generated from field: nanoclaw.search.v1.ProviderCapabilities capabilities = 12;
+   */
+  capabilities?: ProviderCapabilitiesJson;
+};
+
+/**
+ * Describes the message nanoclaw.search.v1.SearchProvider.
+ * Use `create(SearchProviderSchema)` to create a new message.
+ */
+export const SearchProviderSchema: GenMessage<SearchProvider, {jsonType: SearchProviderJson}> = /*@__PURE__*/
+  messageDesc(file_nanoclaw_search_v1_search, 16);
+
+/**
+ * ProviderHealth is whether a provider is asked at the moment.
+ *
+ * @generated from message nanoclaw.search.v1.ProviderHealth
+ */
+export type ProviderHealth = Message<"nanoclaw.search.v1.ProviderHealth"> & {
+  /**
+   * "closed": it is asked. "open": it is not. "half_open": the next search asks it
+   * once, to see whether it answers again.
+   *
+   * @generated from field: string state = 1;
+   */
+  state: string;
+
+  /**
+   * When an open state ends, RFC 3339; empty when it lasts until the configuration
+   * is loaded again.
+   *
+   * @generated from field: string until = 2;
+   */
+  until: string;
+
+  /**
+   * The outcome that opened it, for example CHALLENGE.
+   *
+   * @generated from field: string reason = 3;
+   */
+  reason: string;
+};
+
+/**
+ * ProviderHealth is whether a provider is asked at the moment.
+ *
+ * @generated from message nanoclaw.search.v1.ProviderHealth
+ */
+export type ProviderHealthJson = {
+  /**
+   * "closed": it is asked. "open": it is not. "half_open": the next search asks it
+   * once, to see whether it answers again.
+   *
+   * @generated from field: string state = 1;
+   */
+  state?: string;
+
+  /**
+   * When an open state ends, RFC 3339; empty when it lasts until the configuration
+   * is loaded again.
+   *
+   * @generated from field: string until = 2;
+   */
+  until?: string;
+
+  /**
+   * The outcome that opened it, for example CHALLENGE.
+   *
+   * @generated from field: string reason = 3;
+   */
+  reason?: string;
+};
+
+/**
+ * Describes the message nanoclaw.search.v1.ProviderHealth.
+ * Use `create(ProviderHealthSchema)` to create a new message.
+ */
+export const ProviderHealthSchema: GenMessage<ProviderHealth, {jsonType: ProviderHealthJson}> = /*@__PURE__*/
+  messageDesc(file_nanoclaw_search_v1_search, 17);
+
+/**
+ * ProviderLimit is the allowance of one window.
+ *
+ * @generated from message nanoclaw.search.v1.ProviderLimit
+ */
+export type ProviderLimit = Message<"nanoclaw.search.v1.ProviderLimit"> & {
+  /**
+   * What is counted: "requests", or what the provider calls it.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * Calls of a window; 0 when not told.
+   *
+   * @generated from field: int32 limit = 2;
+   */
+  limit: number;
+
+  /**
+   * Calls left in this one; not set when not told.
+   *
+   * @generated from field: optional int32 remaining = 3;
+   */
+  remaining?: number | undefined;
+
+  /**
+   * Length of a window in seconds; 0 when not told.
+   *
+   * @generated from field: int32 period_seconds = 4;
+   */
+  periodSeconds: number;
+
+  /**
+   * When this window ends, RFC 3339; empty when not told.
+   *
+   * @generated from field: string resets_at = 5;
+   */
+  resetsAt: string;
+};
+
+/**
+ * ProviderLimit is the allowance of one window.
+ *
+ * @generated from message nanoclaw.search.v1.ProviderLimit
+ */
+export type ProviderLimitJson = {
+  /**
+   * What is counted: "requests", or what the provider calls it.
+   *
+   * @generated from field: string name = 1;
+   */
+  name?: string;
+
+  /**
+   * Calls of a window; 0 when not told.
+   *
+   * @generated from field: int32 limit = 2;
+   */
+  limit?: number;
+
+  /**
+   * Calls left in this one; not set when not told.
+   *
+   * @generated from field: optional int32 remaining = 3;
+   */
+  remaining?: number;
+
+  /**
+   * Length of a window in seconds; 0 when not told.
+   *
+   * @generated from field: int32 period_seconds = 4;
+   */
+  periodSeconds?: number;
+
+  /**
+   * When this window ends, RFC 3339; empty when not told.
+   *
+   * @generated from field: string resets_at = 5;
+   */
+  resetsAt?: string;
+};
+
+/**
+ * Describes the message nanoclaw.search.v1.ProviderLimit.
+ * Use `create(ProviderLimitSchema)` to create a new message.
+ */
+export const ProviderLimitSchema: GenMessage<ProviderLimit, {jsonType: ProviderLimitJson}> = /*@__PURE__*/
+  messageDesc(file_nanoclaw_search_v1_search, 18);
+
+/**
+ * ProviderCapabilities is what a provider can do.
+ *
+ * @generated from message nanoclaw.search.v1.ProviderCapabilities
+ */
+export type ProviderCapabilities = Message<"nanoclaw.search.v1.ProviderCapabilities"> & {
+  /**
+   * Options of SearchRequest that it can express, at least in part.
+   *
+   * @generated from field: repeated string options = 1;
+   */
+  options: string[];
+
+  /**
+   * Most results of a page; 0: as many as it likes.
+   *
+   * @generated from field: int32 max_results = 2;
+   */
+  maxResults: number;
+
+  /**
+   * Last page that it gives.
+   *
+   * @generated from field: int32 max_page = 3;
+   */
+  maxPage: number;
+
+  /**
+   * Windows of freshness that it knows.
+   *
+   * @generated from field: repeated string freshness = 4;
+   */
+  freshness: string[];
+
+  /**
+   * It takes any span of days.
+   *
+   * @generated from field: bool date_range = 5;
+   */
+  dateRange: boolean;
+
+  /**
+   * Languages that it takes, base languages of ISO 639; "*" for all.
+   *
+   * @generated from field: repeated string languages = 6;
+   */
+  languages: string[];
+
+  /**
+   * Countries that it takes, ISO 3166-1 alpha-2; "*" for all.
+   *
+   * @generated from field: repeated string regions = 7;
+   */
+  regions: string[];
+
+  /**
+   * Levels of safe_search that it knows.
+   *
+   * @generated from field: repeated string safe_search = 8;
+   */
+  safeSearch: string[];
+
+  /**
+   * Pages made for people are read: it blocks who asks too often.
+   *
+   * @generated from field: bool scraped = 9;
+   */
+  scraped: boolean;
+};
+
+/**
+ * ProviderCapabilities is what a provider can do.
+ *
+ * @generated from message nanoclaw.search.v1.ProviderCapabilities
+ */
+export type ProviderCapabilitiesJson = {
+  /**
+   * Options of SearchRequest that it can express, at least in part.
+   *
+   * @generated from field: repeated string options = 1;
+   */
+  options?: string[];
+
+  /**
+   * Most results of a page; 0: as many as it likes.
+   *
+   * @generated from field: int32 max_results = 2;
+   */
+  maxResults?: number;
+
+  /**
+   * Last page that it gives.
+   *
+   * @generated from field: int32 max_page = 3;
+   */
+  maxPage?: number;
+
+  /**
+   * Windows of freshness that it knows.
+   *
+   * @generated from field: repeated string freshness = 4;
+   */
+  freshness?: string[];
+
+  /**
+   * It takes any span of days.
+   *
+   * @generated from field: bool date_range = 5;
+   */
+  dateRange?: boolean;
+
+  /**
+   * Languages that it takes, base languages of ISO 639; "*" for all.
+   *
+   * @generated from field: repeated string languages = 6;
+   */
+  languages?: string[];
+
+  /**
+   * Countries that it takes, ISO 3166-1 alpha-2; "*" for all.
+   *
+   * @generated from field: repeated string regions = 7;
+   */
+  regions?: string[];
+
+  /**
+   * Levels of safe_search that it knows.
+   *
+   * @generated from field: repeated string safe_search = 8;
+   */
+  safeSearch?: string[];
+
+  /**
+   * Pages made for people are read: it blocks who asks too often.
+   *
+   * @generated from field: bool scraped = 9;
+   */
+  scraped?: boolean;
+};
+
+/**
+ * Describes the message nanoclaw.search.v1.ProviderCapabilities.
+ * Use `create(ProviderCapabilitiesSchema)` to create a new message.
+ */
+export const ProviderCapabilitiesSchema: GenMessage<ProviderCapabilities, {jsonType: ProviderCapabilitiesJson}> = /*@__PURE__*/
+  messageDesc(file_nanoclaw_search_v1_search, 19);
 
 /**
  * SearchService searches the web through configured providers.
@@ -430,6 +2044,30 @@ export const SearchService: GenService<{
     methodKind: "unary";
     input: typeof SearchRequestSchema;
     output: typeof SearchResponseSchema;
+  },
+  /**
+   * SearchStream is Search that tells what it does. The first message is
+   * started; the last one of a search that was answered is final. A search that
+   * nobody answered ends with the error of Search. Ending the stream ends the
+   * questions that nobody else waits for.
+   *
+   * @generated from rpc nanoclaw.search.v1.SearchService.SearchStream
+   */
+  searchStream: {
+    methodKind: "server_streaming";
+    input: typeof SearchStreamRequestSchema;
+    output: typeof SearchStreamResponseSchema;
+  },
+  /**
+   * ListProviders tells of every provider that there is whether it can be asked,
+   * how it has been doing, and what it can do. It asks none of them.
+   *
+   * @generated from rpc nanoclaw.search.v1.SearchService.ListProviders
+   */
+  listProviders: {
+    methodKind: "unary";
+    input: typeof ListProvidersRequestSchema;
+    output: typeof ListProvidersResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_nanoclaw_search_v1_search, 0);
