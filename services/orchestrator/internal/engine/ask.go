@@ -114,16 +114,21 @@ func (t *turn) attempt(ctx context.Context, m Model, round int, req provider.Req
 // reasonEmpty is the reason of a run whose model said nothing.
 const reasonEmpty = "EMPTY_ANSWER"
 
-// fail ends the model call that gave no answer, with the events. Without one that
-// was begun they wait for the next.
-func (t *turn) fail(ctx context.Context, events *[]*pb.RunEvent) error {
-	if t.open == nil {
-		return nil
+// fail logs the events, and with them ends the model call that gave no answer, if
+// one was begun.
+func (t *turn) fail(ctx context.Context, events *[]*pb.RunEvent) (err error) {
+	switch {
+	case t.open != nil:
+		err = t.Runs.FailCall(ctx, t.lease, *t.open, *events...)
+	case len(*events) > 0:
+		err = t.Runs.Commit(ctx, t.lease, nil, *events...)
 	}
-	if err := t.Runs.FailCall(ctx, t.lease, *t.open, *events...); err != nil {
+	if err != nil {
 		return err
 	}
-	t.usage, t.open = usageWith(t.usage, *t.open), nil
+	if t.open != nil {
+		t.usage, t.open = usageWith(t.usage, *t.open), nil
+	}
 	t.live.Publish(*events)
 	*events = nil
 	return nil

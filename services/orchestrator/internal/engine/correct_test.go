@@ -10,7 +10,13 @@ import (
 	"testing/synctest"
 	"time"
 
+	"go.opentelemetry.io/otel"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+	"go.opentelemetry.io/otel/trace/noop"
+
 	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/provider"
+	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/registry"
 	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/schema"
 	"github.com/nanoclaw/nanoclaw/services/toolkit"
 )
@@ -308,6 +314,58 @@ func TestARunGoesOnAfterItsOwnerDiedInACorrectorPass(t *testing.T) {
 	}
 }
 
+func TestACallIsNotCorrectedWhoseToolIsGoneAfterARestart(t *testing.T) {
+	in(t, func(t *testing.T) {
+		w := newWorld(t, echo)
+		w.script, w.corrector = []reply{call("echo " + twice), say("Done.")}, hang("{")
+		first := w.engine("a")
+		r := first.ask("")
+		synctest.Wait()
+		first.crash()
+		w.tools = registry.New(nil, registry.Policy{}, quiet())
+		r = w.recovered("b").ended(r)
+		if c := w.toolCalls(r)[0]; outcome(r) != "completed stop" || c.Reason != "UNKNOWN_TOOL" || len(w.corrections) != 1 {
+			t.Errorf("%s, %s, %d passes", outcome(r), c.Reason, len(w.corrections))
+		}
+		if log := w.log(r); log != "run_started usage tool_call tool_result message usage done" {
+			t.Errorf("log = %s", log)
+		}
+	})
+}
+
+func TestNoCorrectionIsAskedForThatDoesNotFitOrMayNotBeAsked(t *testing.T) {
+	for _, tc := range []struct {
+		name      string
+		arguments string
+		refuse    bool
+	}{
+		{"more than the window holds", `{"text":"` + strings.Repeat("x ", 8000) + `","text":"b"}`, false},
+		{"arguments over the limit", `{"text":"` + strings.Repeat("x", toolkit.MaxArgumentBytes) + `","text":"b"}`, false},
+		{"an account that is refused", twice, true},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			in(t, func(t *testing.T) {
+				w := newWorld(t, echo)
+				w.family("m>b", "b")
+				w.change("m", func(m *Model) { m.ContextWindow = 4000 })
+				w.change("b", func(b *Model) { b.ContextWindow = 1_000_000 })
+				w.corrector = say(`{"text":"b"}`)
+				w.scripts = map[string][]reply{"m": {func(ctx context.Context, req provider.Request, yield func(provider.Delta) error) (provider.Response, error) {
+					if tc.refuse {
+						c, _ := w.models["m"].Account.Enter()
+						defer c.End(broke(provider.KindQuota))
+					}
+					return call("echo "+tc.arguments)(ctx, req, yield)
+				}, say("Done.")}, "b": {nil, say("Done.")}}
+				r := w.engine("a").finish()
+				if c := w.toolCalls(r)[0]; outcome(r) != "completed stop" || c.Reason != "BAD_ARGUMENTS" || len(w.corrections) != 0 {
+					t.Errorf("%s, %s, %d passes", outcome(r), c.Reason, len(w.corrections))
+				}
+			})
+		})
+	}
+}
+
 func TestARunThatIsLostInACorrectorPassBooksWhatItUsed(t *testing.T) {
 	in(t, func(t *testing.T) {
 		w := newWorld(t, echo)
@@ -368,4 +426,30 @@ func TestTheLadderIsTheSameAfterATakeover(t *testing.T) {
 			t.Errorf("%+v", calls)
 		}
 	})
+}
+
+func TestACorrectorPassHasASpanOfItsOwn(t *testing.T) {
+	spans := tracetest.NewSpanRecorder()
+	otel.SetTracerProvider(sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(spans)))
+	// The provider before would go on handing spans to this one.
+	t.Cleanup(func() { otel.SetTracerProvider(noop.NewTracerProvider()) })
+	in(t, func(t *testing.T) {
+		w := newWorld(t, echo)
+		w.script, w.corrector = []reply{call("echo " + twice), say("Done.")}, say("Sorry.")
+		w.engine("a").finish()
+	})
+	var got []string
+	for _, s := range spans.Ended() {
+		if s.Name() != "chat m" {
+			continue
+		}
+		for _, a := range s.Attributes() {
+			if a.Key == "nanoclaw.chat.corrector" {
+				got = append(got, fmt.Sprint(a.Value.AsBool(), " ", s.Parent().SpanID().IsValid()))
+			}
+		}
+	}
+	if want := []string{"false true", "true true", "false true"}; !slices.Equal(got, want) {
+		t.Errorf("chat spans: corrector, with a parent: %q, want %q", got, want)
+	}
 }

@@ -386,6 +386,49 @@ func TestARunGoesOnAfterItsOwnerDiedInAFailover(t *testing.T) {
 	}
 }
 
+func TestReadersAreToldOfARefusalBeforeAnybodyWaits(t *testing.T) {
+	in(t, func(t *testing.T) {
+		w := newWorld(t, echo)
+		w.family("m")
+		w.script = []reply{call("echo"), say("Done.")}
+		refuse := func(after time.Duration) {
+			c, _ := w.models["m"].Account.Enter()
+			c.End(&provider.Error{Kind: provider.KindRateLimited, Message: "Slow down.", RetryAfter: after})
+		}
+		w.script[0] = func(ctx context.Context, req provider.Request, yield func(provider.Delta) error) (provider.Response, error) {
+			defer refuse(30 * time.Second) // another run is told to wait
+			return call("echo")(ctx, req, yield)
+		}
+		e := w.engine("a")
+		r := e.ask("")
+		time.Sleep(10 * time.Second)
+		said := w.notices(r, "retry")
+		if want := "Slow down. It is not asked again before 2000-01-01 00:00:30 UTC. Trying again in 30s."; len(said) != 1 || said[0] != want {
+			t.Errorf("said %q, want %q", said, want)
+		}
+		if r = e.ended(r); outcome(r) != "completed stop" || w.log(r) != "run_started tool_call usage tool_result notice:retry message usage done" {
+			t.Errorf("%s: %s", outcome(r), w.log(r))
+		}
+	})
+}
+
+func TestTheTextOfAnOwnerThatDiedIsDroppedAlsoWhenTheNextMayNotAsk(t *testing.T) {
+	in(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.family("m")
+		w.script = []reply{hang("half an ")}
+		first := w.engine("a")
+		r := first.ask("")
+		synctest.Wait()
+		first.crash()
+		c, _ := w.models["m"].Account.Enter()
+		c.End(broke(provider.KindQuota))
+		if r = w.recovered("b").ended(r); outcome(r) != "failed MODEL_QUOTA_EXHAUSTED" || w.log(r) != "run_started round_restarted error" {
+			t.Errorf("%s: %s", outcome(r), w.log(r))
+		}
+	})
+}
+
 func TestACancelledRunIsNotAskedOfAFallback(t *testing.T) {
 	in(t, func(t *testing.T) {
 		w := newWorld(t)
