@@ -26,7 +26,7 @@ func Hidden(n *html.Node) bool {
 				return true
 			}
 		case "style":
-			if len(a.Val) >= len("zoom:0") && styleHides(n, a.Val) {
+			if HiddenByStyle(n, a.Val) {
 				return true
 			}
 		}
@@ -46,8 +46,12 @@ type look struct {
 	inkClip           bool // its background shows through its letters
 }
 
-// styleHides reads the declarations of a style once.
-func styleHides(n *html.Node, style string) bool {
+// HiddenByStyle says whether an element with the style is not seen, for callers
+// that read the attributes of n anyway.
+func HiddenByStyle(n *html.Node, style string) bool {
+	if len(style) < len("zoom:0") {
+		return false
+	}
 	var l look
 	for style != "" {
 		var decl string
@@ -56,11 +60,11 @@ func styleHides(n *html.Node, style string) bool {
 		if !ok {
 			continue
 		}
-		val = strings.TrimSpace(val)
+		key, val = strings.TrimSpace(key), strings.TrimSpace(val)
 		if at := strings.IndexByte(val, '!'); at > 0 {
 			val = strings.TrimSpace(val[:at])
 		}
-		if val != "" && l.declare(strings.TrimSpace(key), val) {
+		if key != "" && val != "" && l.declare(key, val) {
 			return true
 		}
 	}
@@ -73,62 +77,116 @@ func styleHides(n *html.Node, style string) bool {
 	return false
 }
 
-// declare takes in one declaration and says whether it alone hides.
+// declare takes in one declaration and says whether it alone hides. Properties
+// are told apart by their first letter first: most say nothing of this.
 func (l *look) declare(key, val string) bool {
-	switch {
-	case is(key, "display"):
-		return is(val, "none")
-	case is(key, "visibility"):
-		return is(val, "hidden") || is(val, "collapse")
-	case is(key, "content-visibility"):
-		return is(val, "hidden")
-	case is(key, "opacity"):
+	switch key[0] | 0x20 {
+	case 'd':
+		return is(key, "display") && is(val, "none")
+	case 'v':
+		return is(key, "visibility") && (is(val, "hidden") || is(val, "collapse"))
+	case 'o':
+		return l.declareO(key, val)
+	case 'f':
+		return isSmall(key, val)
+	case 't':
+		return l.declareT(key, val)
+	case 'z', 's':
 		v, ok := number(val)
-		return ok && v <= 0.02
+		return (is(key, "zoom") || is(key, "scale")) && ok && v <= 0
+	case 'p':
+		if is(key, "position") {
+			l.positioned = is(val, "absolute") || is(val, "fixed")
+		}
+	case 'l', 'r':
+		l.away = l.away || (is(key, "left") || is(key, "right")) && far(val)
+	case 'm':
+		return (is(key, "margin-left") || is(key, "margin-top")) && far(val)
+	case 'w', 'h':
+		if is(key, "width") || is(key, "height") {
+			v, ok := number(val)
+			l.flat = l.flat || ok && v <= 1 && !has(val, "%") && !has(val, "em") && !has(val, "v")
+		}
+	case 'c':
+		return l.declareC(key, val)
+	case 'b':
+		l.declareB(key, val)
+	case '-':
+		switch {
+		case is(key, "-webkit-text-fill-color"):
+			l.inkless = l.inkless || noInk(val)
+		case is(key, "-webkit-background-clip"):
+			l.inkClip = l.inkClip || has(val, "text")
+		}
+	}
+	return false
+}
+
+// isSmall says whether a font has no size.
+func isSmall(key, val string) bool {
+	switch {
 	case is(key, "font-size"):
 		v, ok := number(val)
 		return ok && (v <= 0 || v <= 1 && has(val, "px"))
 	case is(key, "font"):
 		v, ok := number(val)
 		return ok && v <= 0
-	case is(key, "text-indent"):
-		return far(val)
-	case is(key, "transform"):
-		return has(val, "scale(0)") || has(val, "scale3d(0") || has(val, "translate") && farInside(val)
-	case is(key, "zoom"), is(key, "scale"):
+	}
+	return false
+}
+
+func (l *look) declareO(key, val string) bool {
+	switch {
+	case is(key, "opacity"):
 		v, ok := number(val)
-		return ok && v <= 0
-	case is(key, "clip-path"):
-		return has(val, "inset(50%") || has(val, "inset(100%") || has(val, "circle(0") || has(val, "polygon(0 0, 0 0") || has(val, "polygon(0 0,0 0")
-	case is(key, "position"):
-		l.positioned = is(val, "absolute") || is(val, "fixed")
-	case is(key, "left"), is(key, "top"), is(key, "right"), is(key, "bottom"):
-		l.away = l.away || far(val)
-	case is(key, "margin-left"), is(key, "margin-top"):
-		return far(val)
-	case is(key, "clip"):
-		l.clipped = emptyRect(val)
-	case is(key, "width"), is(key, "height"):
-		v, ok := number(val)
-		l.flat = l.flat || ok && v <= 1 && !has(val, "%") && !has(val, "em") && !has(val, "v")
+		return ok && v <= 0.02
 	case is(key, "overflow"):
 		l.cut = has(val, "hidden") || has(val, "clip")
-	case is(key, "color"), is(key, "-webkit-text-fill-color"):
+	}
+	return false
+}
+
+func (l *look) declareT(key, val string) bool {
+	switch {
+	case is(key, "top"):
+		l.away = l.away || far(val)
+	case is(key, "text-indent"):
+		return far(val)
+	case is(key, "text-shadow"):
+		l.inkClip = l.inkClip || !is(val, "none")
+	case is(key, "transform"):
+		return has(val, "scale(0)") || has(val, "scale3d(0") || has(val, "translate") && farInside(val)
+	}
+	return false
+}
+
+func (l *look) declareC(key, val string) bool {
+	switch {
+	case is(key, "color"):
 		l.inkless = l.inkless || noInk(val)
-		if is(key, "color") {
-			l.color = val
-		}
+		l.color = val
+	case is(key, "clip"):
+		l.clipped = emptyRect(val)
+	case is(key, "clip-path"):
+		return has(val, "inset(50%") || has(val, "inset(100%") || has(val, "circle(0") || has(val, "polygon(0 0, 0 0") || has(val, "polygon(0 0,0 0")
+	case is(key, "content-visibility"):
+		return is(val, "hidden")
+	}
+	return false
+}
+
+func (l *look) declareB(key, val string) {
+	switch {
+	case is(key, "bottom"):
+		l.away = l.away || far(val)
 	case is(key, "background-color"):
 		l.background = val
 	case is(key, "background"):
 		l.background = val
 		l.inkClip = l.inkClip || has(val, "text")
-	case is(key, "background-clip"), is(key, "-webkit-background-clip"):
+	case is(key, "background-clip"):
 		l.inkClip = l.inkClip || has(val, "text")
-	case is(key, "text-shadow"):
-		l.inkClip = l.inkClip || !is(val, "none")
 	}
-	return false
 }
 
 // noContrast says whether the letters have the color of what is behind them,
@@ -191,7 +249,7 @@ func is(s, word string) bool { return len(s) == len(word) && strings.EqualFold(s
 // has finds a text in lower case, in any letter case.
 func has(s, sub string) bool {
 	for i := 0; i+len(sub) <= len(s); i++ {
-		if strings.EqualFold(s[i:i+len(sub)], sub) {
+		if s[i]|0x20 == sub[0]|0x20 && strings.EqualFold(s[i:i+len(sub)], sub) {
 			return true
 		}
 	}
