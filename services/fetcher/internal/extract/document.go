@@ -1,26 +1,27 @@
 package extract
 
 import (
-	"bytes"
 	"net/url"
 	"strings"
-	"unicode/utf8"
+	"time"
 
 	"github.com/PuerkitoBio/goquery"
 	"github.com/andybalholm/cascadia"
 	"golang.org/x/net/html"
+
+	"github.com/nanoclaw/nanoclaw/services/fetcher/internal/content"
+	"github.com/nanoclaw/nanoclaw/services/fetcher/internal/parse"
 )
 
-// maxParse is how much of a page is parsed, in bytes.
-const maxParse = 5 << 20
-
 // Document is a parsed page. Its views do not change it, so they may be asked
-// for in any order.
+// for in any order, by one goroutine.
 type Document struct {
 	head     head
 	body     *html.Node // the root where there is none
+	page     *url.URL   // where it came from; may be nil
 	base     *url.URL   // what relative addresses are relative to; may be nil
 	query    *goquery.Document
+	content  *content.Content // nil until it is asked for
 	warnings []string
 }
 
@@ -35,20 +36,9 @@ var (
 // Parse reads UTF-8 HTML. pageURL is where it came from, after redirects; nil
 // leaves relative addresses out.
 func Parse(page []byte, pageURL *url.URL) *Document {
-	d := &Document{base: pageURL}
-	if len(page) > maxParse {
-		page = page[:maxParse]
-		for r, n := utf8.DecodeLastRune(page); r == utf8.RuneError && n == 1; r, n = utf8.DecodeLastRune(page) {
-			page = page[:len(page)-1] // part of the character that was cut
-		}
-		d.warn("page_cut: only the first 5 MiB of the page were read")
-	}
-	root, err := html.ParseWithOptions(bytes.NewReader(page), html.ParseOptionEnableScripting(false))
-	if err != nil {
-		// The parser gives up beyond 512 open elements.
-		root = parseFlat(page)
-		d.warn("deep_nesting: the page nests too deeply to be parsed whole; read as a flat sequence")
-	}
+	d := &Document{page: pageURL, base: pageURL}
+	root, warnings := parse.HTML(page, time.Now)
+	d.warnings = warnings
 	d.query = goquery.NewDocumentFromNode(root)
 	d.head = collectHead(root)
 	if d.body = d.head.body; d.body == nil {
@@ -64,8 +54,6 @@ func Parse(page []byte, pageURL *url.URL) *Document {
 
 // Warnings are what went less than well, each "name: words".
 func (d *Document) Warnings() []string { return d.warnings }
-
-func (d *Document) warn(w string) { d.warnings = append(d.warnings, w) }
 
 // resolve makes an address absolute; nil when it is not http or https. White
 // space inside is dropped as browsers do (URL standard, "strip tab and

@@ -7,9 +7,11 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/nanoclaw/nanoclaw/services/fetcher/internal/parse"
 )
 
-func parse(t testing.TB, page string) *Document {
+func read(t testing.TB, page string) *Document {
 	t.Helper()
 	u, err := url.Parse("https://site.example/dir/page.html?q=1")
 	if err != nil {
@@ -62,7 +64,7 @@ func TestTextIsTheMainContent(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			text, _ := parse(t, tt.page).Text()
+			text, _ := read(t, tt.page).Text()
 			for _, s := range tt.want {
 				if !strings.Contains(text, s) {
 					t.Errorf("%q is missing from %q", s, text)
@@ -94,7 +96,7 @@ func TestTextKeepsTheShapeOfThePage(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if got, _ := parse(t, tt.page).Text(); got != tt.want {
+			if got, _ := read(t, tt.page).Text(); got != tt.want {
 				t.Errorf("got %q, want %q", got, tt.want)
 			}
 		})
@@ -102,14 +104,14 @@ func TestTextKeepsTheShapeOfThePage(t *testing.T) {
 }
 
 func TestHiddenTextIsCounted(t *testing.T) {
-	_, warnings := parse(t, "<main>"+article(4)+"<p style='visibility:hidden'>12345</p></main>").Text()
+	_, warnings := read(t, "<main>"+article(4)+"<p style='visibility:hidden'>12345</p></main>").Text()
 	if len(warnings) != 1 || !strings.HasPrefix(warnings[0], "hidden_text: 5 ") {
 		t.Errorf("warnings %q", warnings)
 	}
 }
 
 func TestLinksAreAbsoluteAndOnce(t *testing.T) {
-	got := parse(t, `<a href="/root">Root</a> <a href="rel#part">Rel</a> <a href="../up?x=1&y=2"> Two
+	got := read(t, `<a href="/root">Root</a> <a href="rel#part">Rel</a> <a href="../up?x=1&y=2"> Two
 		words </a> <a href="//other.example/p">Other</a> <a href="?only=query">Query</a>
 		<a href="#top">Top</a> <a href="mailto:a@b.c">Mail</a> <a href="javascript:void(0)">JS</a> <a href="">Self</a>
 		<a href="http://[bad">Bad</a> <a href=" https://sp.example/a b ">Space</a> <a href="/root">Again</a>
@@ -132,21 +134,21 @@ func TestLinksAreAbsoluteAndOnce(t *testing.T) {
 }
 
 func TestTheBaseElementCounts(t *testing.T) {
-	d := parse(t, `<head><base href="/other/"><base href="/never/"></head><a href=x>X</a><img src=i.png>`)
+	d := read(t, `<head><base href="/other/"><base href="/never/"></head><a href=x>X</a><img src=i.png>`)
 	if got := d.Links()[0].URL; got != "https://site.example/other/x" {
 		t.Errorf("link %s", got)
 	}
 	if got := d.Images()[0].Src; got != "https://site.example/other/i.png" {
 		t.Errorf("image %s", got)
 	}
-	bad := parse(t, `<base href="javascript:x"><a href=x>X</a>`)
+	bad := read(t, `<base href="javascript:x"><a href=x>X</a>`)
 	if got := bad.Links()[0].URL; got != "https://site.example/dir/x" {
 		t.Errorf("a base that is no address: %s", got)
 	}
 }
 
 func TestImagesAreAbsoluteAndOnce(t *testing.T) {
-	got := parse(t, `<img src=a.png alt=" A  picture "><img src=a.png><img data-src=lazy.jpg src="data:image/gif;base64,R0">
+	got := read(t, `<img src=a.png alt=" A  picture "><img src=a.png><img data-src=lazy.jpg src="data:image/gif;base64,R0">
 		<img srcset="s1.jpg 1x, s2.jpg 2x"><img src="pixel.gif" width=1 height=1><img alt=none>
 		<noscript><img src=noscript.png></noscript>`).Images()
 	want := []Image{
@@ -161,7 +163,7 @@ func TestImagesAreAbsoluteAndOnce(t *testing.T) {
 }
 
 func TestStructuredIsThePageInParts(t *testing.T) {
-	got := parse(t, `<html><head><title> The
+	got := read(t, `<html><head><title> The
 		title </title><meta name=description content=" About "><meta property="og:title" content="OG"><meta name=description content=second>
 		<meta charset=utf-8><meta name=empty></head>
 		<h1>One</h1><h3>Three <b>bold</b></h3><h2></h2><p>short</p><p>exactly twenty chars</p><p>this one is over twenty characters</p><p>漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢</p>`).Structured()
@@ -177,16 +179,16 @@ func TestStructuredIsThePageInParts(t *testing.T) {
 }
 
 func TestMetadata(t *testing.T) {
-	got := parse(t, `<html lang="de-CH"><head><title>T</title><link rel=canonical href=/canon><meta name=author content="Ana Li">
+	got := read(t, `<html lang="de-CH"><head><title>T</title><link rel=canonical href=/canon><meta name=author content="Ana Li">
 		<meta property=article:published_time content=2026-01-02><meta property=og:site_name content=Site><meta property=og:description content=D></head>`).Metadata()
 	want := Metadata{Title: "T", Description: "D", SiteName: "Site", Byline: "Ana Li", Published: "2026-01-02", Language: "de-CH", Canonical: "https://site.example/canon"}
 	if got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
-	if got := parse(t, `<svg><title>icon</title></svg><h1>Head</h1>`).Title(); got != "Head" {
+	if got := read(t, `<svg><title>icon</title></svg><h1>Head</h1>`).Title(); got != "Head" {
 		t.Errorf("title %q", got)
 	}
-	if got := parse(t, `<meta property=og:title content="OG"><h1>Head</h1>`).Title(); got != "OG" {
+	if got := read(t, `<meta property=og:title content="OG"><h1>Head</h1>`).Title(); got != "OG" {
 		t.Errorf("title %q", got)
 	}
 }
@@ -194,7 +196,7 @@ func TestMetadata(t *testing.T) {
 func TestDeepNestingIsReadFlat(t *testing.T) {
 	page := `<html><head><title>Deep</title><base href="https://b.example/"></head><body>` + strings.Repeat("<div>", 2000) +
 		article(3) + `<a href=x>link</a><img src=i>` + strings.Repeat("</div>", 2000) + "<p>after it all there is one more paragraph of running text.</p>"
-	d := parse(t, page)
+	d := read(t, page)
 	if w := d.Warnings(); len(w) != 1 || !strings.HasPrefix(w[0], "deep_nesting: ") {
 		t.Errorf("warnings %q", w)
 	}
@@ -232,7 +234,7 @@ func TestHostilePagesEnd(t *testing.T) {
 	}
 	for name, page := range pages {
 		t.Run(name, func(t *testing.T) {
-			d := parse(t, page)
+			d := read(t, page)
 			_, _ = d.Text()
 			d.Links()
 			d.Images()
@@ -243,7 +245,7 @@ func TestHostilePagesEnd(t *testing.T) {
 }
 
 func TestALongPageIsCutAtACharacter(t *testing.T) {
-	d := parse(t, "<p>"+strings.Repeat("漢", maxParse/3+10))
+	d := read(t, "<p>"+strings.Repeat("漢", parse.MaxBytes/3+10))
 	if w := d.Warnings(); len(w) != 1 || !strings.HasPrefix(w[0], "page_cut: ") {
 		t.Errorf("warnings %q", w)
 	}

@@ -29,6 +29,8 @@ type head struct {
 	meta      map[string]string // by name, property or itemprop as written; the first wins
 	byLower   map[string]string // the same by lower-case name, without empty ones
 	article   bool              // it calls itself an article
+	types     string            // JSON-LD and microdata types
+	h1s       int               // how many first level headings there are
 	body, h1  *html.Node
 }
 
@@ -57,16 +59,23 @@ func collectHead(root *html.Node) head {
 			h.addMeta(n)
 		case atom.Script:
 			h.article = h.article || isArticleData(n)
+			if n.FirstChild != nil && strings.Contains(attr(n, "type"), "ld+json") {
+				h.types += typesOf(n.FirstChild.Data)
+			}
 		case atom.Body:
 			if h.body == nil {
 				h.body = n
 			}
 		case atom.H1:
+			h.h1s++
 			if h.h1 == nil {
 				h.h1 = n
 			}
 		}
 		h.article = h.article || strings.Contains(attr(n, "itemprop"), "articleBody")
+		if v := attr(n, "itemtype"); v != "" {
+			h.types += "\"" + v + "\" "
+		}
 	}
 	h.article = h.article || strings.EqualFold(h.byLower["og:type"], "article") || h.byLower["article:published_time"] != ""
 	return h
@@ -142,4 +151,23 @@ func (d *Document) Metadata() Metadata {
 		}
 	}
 	return m
+}
+
+// typesOf gives all values of @type in a piece of JSON-LD, each in quotes.
+func typesOf(s string) string {
+	var b strings.Builder
+	for {
+		i := strings.Index(s, `"@type"`)
+		if i < 0 {
+			return b.String()
+		}
+		s = s[i+len(`"@type"`):]
+		end := min(len(s), 120)
+		part := s[:end]
+		if j := strings.IndexAny(part, ",}"); j > 0 {
+			part = part[:j]
+		}
+		b.WriteString(part)
+		b.WriteByte(' ')
+	}
 }

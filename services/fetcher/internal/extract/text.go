@@ -86,7 +86,9 @@ func isPlain(r rune) bool {
 func (w *textWriter) write(n *html.Node, skip func(*html.Node) bool) {
 	switch n.Type {
 	case html.TextNode:
-		w.text(n.Data)
+		if !skip(n) {
+			w.text(n.Data)
+		}
 		return
 	case html.ElementNode:
 		if isUnread(n) || skip(n) {

@@ -8,6 +8,9 @@ import (
 
 	"github.com/PuerkitoBio/goquery"
 	"golang.org/x/net/html"
+
+	"github.com/nanoclaw/nanoclaw/services/fetcher/internal/clean"
+	"github.com/nanoclaw/nanoclaw/services/fetcher/internal/content"
 )
 
 // minParagraph is how many characters a paragraph of the structured view has
@@ -44,8 +47,10 @@ type Structured struct {
 // folded, preformatted text as it stands. A page whose content cannot be told
 // from its frame gives all its text.
 func (d *Document) Text() (text string, warnings []string) {
-	c := d.findContent()
-	text = c.text()
+	c := d.Content()
+	var w textWriter
+	w.write(c.Root, c.Skip)
+	text = w.String()
 	if text == "" {
 		text = d.FullText()
 		if text != "" {
@@ -53,10 +58,21 @@ func (d *Document) Text() (text string, warnings []string) {
 		}
 		return text, warnings
 	}
-	if c.hidden > 0 {
-		warnings = append(warnings, fmt.Sprintf("hidden_text: %d characters that readers of the page do not see were left out", c.hidden))
+	if c.Hidden > 0 {
+		warnings = append(warnings, fmt.Sprintf("hidden_text: %d characters that readers of the page do not see were left out", c.Hidden))
 	}
 	return text, warnings
+}
+
+// Content is the part of the page that its readers came for. It is found at
+// the first call.
+func (d *Document) Content() *content.Content {
+	if d.content == nil {
+		t := clean.Build(d.body)
+		defer t.Free()
+		d.content = content.Find(t, content.Page{Title: d.articleTitle(), HasByline: d.Metadata().Byline != "", Cues: d.cues()})
+	}
+	return d.content
 }
 
 // FullText is all text of the page but scripts and the like.
@@ -173,4 +189,11 @@ func (d *Document) Structured() Structured {
 		}
 	})
 	return s
+}
+
+// rawText is all text below n that a browser would show were n not hidden.
+func rawText(n *html.Node) string {
+	var w textWriter
+	w.write(n, keepAll)
+	return w.String()
 }

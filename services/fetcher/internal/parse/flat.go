@@ -1,4 +1,4 @@
-package extract
+package parse
 
 import (
 	"bytes"
@@ -7,7 +7,7 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// flatDepth is how many elements parseFlat nests. Deeper ones that only group
+// flatDepth is how many elements flat nests. Deeper ones that only group
 // others are left out; those that mean something have leafRoom levels more.
 const (
 	flatDepth = 128
@@ -25,9 +25,9 @@ type open struct {
 	node *html.Node
 }
 
-// parseFlat builds a tree of bounded depth from the tokens alone, without the
+// flat builds a tree of bounded depth from the tokens alone, without the
 // rules of HTML on where an element may stand. It cannot fail.
-func parseFlat(page []byte) *html.Node {
+func flat(page []byte) *html.Node {
 	root := &html.Node{Type: html.DocumentNode}
 	body := &html.Node{Type: html.ElementNode, Data: "body", DataAtom: atom.Body}
 	root.AppendChild(body)

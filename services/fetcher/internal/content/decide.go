@@ -1,0 +1,93 @@
+package content
+
+import (
+	"math"
+
+	"github.com/nanoclaw/nanoclaw/services/fetcher/internal/clean"
+)
+
+// Type is the type of a page.
+type Type string
+
+// Types of pages.
+const (
+	Article       Type = "article"
+	Forum         Type = "forum"
+	Product       Type = "product"
+	Collection    Type = "collection"
+	Listing       Type = "listing"
+	Documentation Type = "documentation"
+	Service       Type = "service"
+)
+
+// features are the figures that decide, by their place.
+const (
+	fShare       = iota // logarithm of the article's share of the whole
+	fShareSquare        // its square
+	fProse              // share of prose in the article, in the whole
+	fWholeProse
+	fLinks // share of links
+	fWholeLinks
+	fCommas // commas a hundred letters
+	fWholeCommas
+	fParas // logarithms, a thousand letters of the whole
+	fItems
+	fImgs
+	fAnchors
+	fHeads   // share of headings in the whole
+	fLetters // logarithms of letters
+	fWholeLetters
+	fCues    // from here on one for each Cue
+	features = fCues + cues
+)
+
+// figures are those of a page.
+func figures(p Page, article, whole clean.Mass) [features]float64 {
+	var f [features]float64
+	f[fShare] = math.Log(float64(article.Letters+50) / float64(whole.Letters+50))
+	f[fShareSquare] = f[fShare] * f[fShare]
+	f[fProse], f[fWholeProse] = share(article.Prose, article.Letters), share(whole.Prose, whole.Letters)
+	f[fLinks], f[fWholeLinks] = share(article.Links, article.Letters), share(whole.Links, whole.Letters)
+	f[fCommas] = min(100*share(article.Commas, article.Letters), 5)
+	f[fWholeCommas] = min(100*share(whole.Commas, whole.Letters), 5)
+	for i, n := range [...]int32{whole.Paras, whole.Items, whole.Imgs, whole.Anchors} {
+		f[fParas+i] = math.Log1p(1000 * share(n, whole.Letters))
+	}
+	f[fHeads] = share(whole.Heads, whole.Letters)
+	f[fLetters], f[fWholeLetters] = math.Log1p(float64(article.Letters)), math.Log1p(float64(whole.Letters))
+	for i := range cues {
+		if p.Cues&(1<<i) != 0 {
+			f[fCues+i] = 1
+		}
+	}
+	return f
+}
+
+func share(n, of int32) float64 { return float64(n) / float64(of+1) }
+
+// isArticle says whether the article way is better.
+func isArticle(f *[features]float64) bool { return dot(articleBias, &articleWeights, f) > 0 }
+
+// typeOf says what a page is taken for, and how likely that is.
+func typeOf(f *[features]float64) (Type, float64) {
+	var scores [len(typeWeights)]float64
+	best := 0
+	for i := range typeWeights {
+		t := &typeWeights[i]
+		if scores[i] = dot(t.bias, &t.weights, f); scores[i] > scores[best] {
+			best = i
+		}
+	}
+	sum := 0.0
+	for _, s := range scores {
+		sum += math.Exp(s - scores[best])
+	}
+	return typeWeights[best].kind, 1 / sum
+}
+
+func dot(bias float64, weights, f *[features]float64) float64 {
+	for i, w := range weights {
+		bias += w * f[i]
+	}
+	return bias
+}
