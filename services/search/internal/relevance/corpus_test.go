@@ -129,6 +129,10 @@ const (
 func TestPagesOfOtherQueriesAreRejected(t *testing.T) {
 	all, left := samples(t), related(t)
 	pairs, rejected := 0, 0
+	texts := make([][]terms, len(all))
+	for i, page := range all {
+		texts[i] = textsOf(page.rows)
+	}
 	for i, asked := range all {
 		for j, page := range all {
 			if i == j || left[[2]string{asked.query, page.query}] {
@@ -136,7 +140,7 @@ func TestPagesOfOtherQueriesAreRejected(t *testing.T) {
 			}
 			for _, question := range asked.questions() {
 				pairs++
-				v := Judge(question, page.rows)
+				v := judge(question, page.rows, texts[j])
 				if v.Decoy {
 					rejected++
 					continue

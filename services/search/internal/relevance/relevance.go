@@ -43,6 +43,20 @@ type Verdict struct {
 // Words that stand in texts of every kind (best, 2026, 教程) count only in
 // queries that have no others.
 func Judge(query string, rows []adapter.Result) Verdict {
+	return judge(query, rows, textsOf(rows))
+}
+
+// textsOf gives the words of each row.
+func textsOf(rows []adapter.Result) []terms {
+	texts := make([]terms, len(rows))
+	for i, r := range rows {
+		texts[i] = termsOf(r.Title + " " + r.Snippet + " " + readable(r.URL))
+	}
+	return texts
+}
+
+// judge is Judge for rows whose words are known.
+func judge(query string, rows []adapter.Result, texts []terms) Verdict {
 	words := distinctive(query)
 	if len(rows) == 0 || len(words) == 0 {
 		return Verdict{Kept: rows, Share: 1}
@@ -50,12 +64,11 @@ func Judge(query string, rows []adapter.Result) Verdict {
 	var matching []adapter.Result
 	covered := map[string]bool{}
 	best, scripts := 0, script(0)
-	for _, r := range rows {
-		text := termsOf(r.Title + " " + r.Snippet + " " + readable(r.URL))
-		scripts |= text.scripts
+	for i, r := range rows {
+		scripts |= texts[i].scripts
 		found := 0
 		for _, w := range words {
-			if text.has(w) {
+			if texts[i].has(w) {
 				covered[w] = true
 				found++
 			}

@@ -73,7 +73,7 @@ const minWord = 5
 // withoutQuery takes the query out: whole, as it stands in pages, addresses and
 // scripts, and its longer words one by one.
 func withoutQuery(text, query string) string {
-	query = strings.Join(strings.Fields(query), " ")
+	query = strings.Join(strings.Fields(strings.ToValidUTF8(query, "")), " ")
 	if query == "" {
 		return text
 	}
