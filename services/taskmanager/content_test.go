@@ -133,6 +133,35 @@ func TestResultsArePagedByNumberAndBySize(t *testing.T) {
 	}
 }
 
+func TestPagesOfEveryExtractTypeAreCut(t *testing.T) {
+	row := func(cells ...string) *fetcherv1.TableRow { return &fetcherv1.TableRow{Cells: cells} }
+	tests := []struct {
+		name    string
+		c, want *fetcherv1.PageContent
+	}{
+		{"text", &fetcherv1.PageContent{Text: "纳米爪纳米爪"}, &fetcherv1.PageContent{Text: "纳米爪纳"}},
+		{"Markdown", &fetcherv1.PageContent{Markdown: "abcdef"}, &fetcherv1.PageContent{Markdown: "abcd"}},
+		{"the source", &fetcherv1.PageContent{Raw: "abcdef"}, &fetcherv1.PageContent{Raw: "abcd"}},
+		{"all text", &fetcherv1.PageContent{FullText: "abcdef"}, &fetcherv1.PageContent{FullText: "abcd"}},
+		{"rows of a table", &fetcherv1.PageContent{Tables: []*fetcherv1.Table{{Rows: []*fetcherv1.TableRow{row("a", "b"), row("c", "d"), row("e")}}}},
+			&fetcherv1.PageContent{Tables: []*fetcherv1.Table{{Rows: []*fetcherv1.TableRow{row("a", "b"), row("c", "d")}}}}},
+		{"tables", &fetcherv1.PageContent{Tables: []*fetcherv1.Table{{Rows: []*fetcherv1.TableRow{row("abc")}}, {Rows: []*fetcherv1.TableRow{row("de")}}}},
+			&fetcherv1.PageContent{Tables: []*fetcherv1.Table{{Rows: []*fetcherv1.TableRow{row("abc")}}}}},
+		{"entries of a feed", &fetcherv1.PageContent{Feed: &fetcherv1.Feed{Items: []*fetcherv1.FeedItem{{Title: "a", Summary: "bc"}, {Title: "de"}}}},
+			&fetcherv1.PageContent{Feed: &fetcherv1.Feed{Items: []*fetcherv1.FeedItem{{Title: "a", Summary: "bc"}}}}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if !cut(tt.c, 4) || !proto.Equal(tt.c, tt.want) || cut(tt.c, 4) {
+				t.Errorf("got %v, want %v", tt.c, tt.want)
+			}
+		})
+	}
+	if cut(nil, 4) {
+		t.Error("nothing was cut")
+	}
+}
+
 func TestStructuredPagesAreCutByTheirParagraphs(t *testing.T) {
 	c := &fetcherv1.PageContent{Structured: &fetcherv1.StructuredPage{Paragraphs: []string{"12345", "67890", "1"}}}
 	if !cut(c, 10) || len(c.Structured.Paragraphs) != 2 || cut(c, 10) {

@@ -15,6 +15,7 @@ import (
 
 	pb "github.com/nanoclaw/nanoclaw/gen/go/nanoclaw/taskmanager/v1"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/auth"
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/pagecontent"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/rpcerr"
 	"github.com/nanoclaw/nanoclaw/services/taskmanager/internal/schema"
 	"github.com/nanoclaw/nanoclaw/services/taskmanager/internal/task"
@@ -54,7 +55,7 @@ const (
 
 type crawlInput struct {
 	URLs        []string `json:"urls" jsonschema:"absolute http or https addresses, 1 to 50"`
-	ExtractType string   `json:"extract_type,omitempty" jsonschema:"text: the main content; links: the page's links; images: its images; structured: title, meta, headings and paragraphs"`
+	ExtractType string   `json:"extract_type,omitempty" jsonschema:"text: the main content; markdown: the same with headings, tables, code and links; links: the page's links; images: its images; structured: title, meta, headings and paragraphs; tables: rows of its tables; metadata: author, dates and the like; feed: entries of a feed; raw: the source; full_text: all text"`
 	Parallel    int      `json:"parallel,omitempty" jsonschema:"how many pages are fetched at the same time"`
 }
 
@@ -105,7 +106,9 @@ func crawlSchema(schema *jsonschema.Schema) {
 	urls.Type, urls.Types = "array", nil
 	urls.MinItems, urls.MaxItems = jsonschema.Ptr(1), jsonschema.Ptr(MaxURLs)
 	urls.Items.MinLength, urls.Items.MaxLength = jsonschema.Ptr(1), jsonschema.Ptr(maxURLBytes)
-	extract.Enum = []any{"text", "links", "images", "structured"}
+	for _, kind := range pagecontent.Types() {
+		extract.Enum = append(extract.Enum, kind)
+	}
 	extract.Default = json.RawMessage(`"text"`)
 	bounded(parallel, 1, MaxParallel, DefaultParallel)
 }

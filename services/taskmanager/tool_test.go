@@ -12,6 +12,7 @@ import (
 	"google.golang.org/grpc/codes"
 
 	toolv1 "github.com/nanoclaw/nanoclaw/gen/go/nanoclaw/tool/v1"
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/pagecontent"
 )
 
 // callStream collects what a tool call sends.
@@ -161,7 +162,10 @@ func TestWhatAModelGetsWrongIsToldInWords(t *testing.T) {
 }
 
 func TestWhatIsExtractedIsUnderItsName(t *testing.T) {
-	for _, extract := range []string{"text", "links", "images", "structured"} {
+	for _, extract := range pagecontent.Types() {
+		if extract == pagecontent.Metadata || extract == pagecontent.Feed { // which stands beside it, and which may be none
+			continue
+		}
 		d := toolDataOf(extract, nil)
 		if _, ok := d.Content[extract]; !ok || len(d.Content) != 1 {
 			t.Errorf("%s: %v", extract, d.Content)

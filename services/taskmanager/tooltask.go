@@ -1,12 +1,12 @@
 package taskmanager
 
 import (
-	"maps"
 	"time"
 
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	pb "github.com/nanoclaw/nanoclaw/gen/go/nanoclaw/taskmanager/v1"
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/pagecontent"
 )
 
 // toolTask is a task as a model sees it: what it decides by comes first, for a
@@ -54,6 +54,7 @@ type toolMetadata struct {
 	StatusCode  int32  `json:"status_code"`
 	ContentType string `json:"content_type"`
 	FinalURL    string `json:"final_url"`
+	pagecontent.About
 }
 
 func toolTaskOf(t *pb.CrawlTask, notes []string) toolTask {
@@ -74,36 +75,11 @@ func toolTaskOf(t *pb.CrawlTask, notes []string) toolTask {
 
 // toolDataOf has the one entry of the content that the extract type names.
 func toolDataOf(extract string, d *pb.CrawlData) toolData {
-	c, m := d.GetContent(), d.GetMetadata()
-	out := toolData{Truncated: d.GetTruncated(), Metadata: toolMetadata{m.GetTitle(), m.GetStatusCode(), m.GetContentType(), m.GetFinalUrl()}}
-	switch extract {
-	case "links":
-		links := []map[string]string{}
-		for _, l := range c.GetLinks() {
-			links = append(links, map[string]string{"text": l.Text, "url": l.Url})
-		}
-		out.Content = map[string]any{extract: links}
-	case "images":
-		images := []map[string]string{}
-		for _, i := range c.GetImages() {
-			images = append(images, map[string]string{"alt": i.Alt, "src": i.Src})
-		}
-		out.Content = map[string]any{extract: images}
-	case "structured":
-		headings := []map[string]any{}
-		for _, h := range c.GetStructured().GetHeadings() {
-			headings = append(headings, map[string]any{"level": h.Level, "text": h.Text})
-		}
-		meta := map[string]string{}
-		maps.Copy(meta, c.GetStructured().GetMeta())
-		out.Content = map[string]any{extract: map[string]any{
-			"title": c.GetStructured().GetTitle(), "meta": meta, "headings": headings,
-			"paragraphs": append([]string{}, c.GetStructured().GetParagraphs()...),
-		}}
-	default:
-		out.Content = map[string]any{"text": c.GetText()}
+	m := d.GetMetadata()
+	return toolData{
+		Content: pagecontent.ForModel(extract, d.GetContent()), Truncated: d.GetTruncated(),
+		Metadata: toolMetadata{m.GetTitle(), m.GetStatusCode(), m.GetContentType(), m.GetFinalUrl(), pagecontent.AboutOf(extract, m)},
 	}
-	return out
 }
 
 func rfc3339(t *timestamppb.Timestamp) string {

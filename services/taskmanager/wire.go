@@ -88,11 +88,36 @@ func (s *Service) get(ctx context.Context, userID, taskID string) (*pb.CrawlTask
 }
 
 // cut shortens the text of a page to a number of characters, and tells whether it
-// did.
+// did. Content is of one extract type, so one of the texts is there.
 func cut(c *fetcherv1.PageContent, chars int) bool {
+	if c == nil {
+		return false
+	}
 	short := false
-	if text := firstChars(c.GetText(), chars); len(text) < len(c.GetText()) {
-		c.Text, short = text, true
+	for _, text := range []*string{&c.Text, &c.Markdown, &c.Raw, &c.FullText} {
+		if first := firstChars(*text, chars); len(first) < len(*text) {
+			*text, short = first, true
+		}
+	}
+	left := chars
+	for i, t := range c.GetTables() {
+		for j, row := range t.GetRows() {
+			for _, cell := range row.GetCells() {
+				left -= utf8.RuneCountInString(cell)
+			}
+			if left < 0 {
+				if t.Rows, c.Tables = t.Rows[:j], c.Tables[:i+1]; j == 0 {
+					c.Tables = c.Tables[:i]
+				}
+				return true
+			}
+		}
+	}
+	for i, item := range c.GetFeed().GetItems() {
+		if left -= utf8.RuneCountInString(item.GetTitle()) + utf8.RuneCountInString(item.GetSummary()); left < 0 {
+			c.Feed.Items = c.Feed.Items[:i]
+			return true
+		}
 	}
 	if p := c.GetStructured(); p != nil {
 		left := chars

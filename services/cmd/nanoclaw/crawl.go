@@ -14,6 +14,7 @@ import (
 
 	taskmanagerv1 "github.com/nanoclaw/nanoclaw/gen/go/nanoclaw/taskmanager/v1"
 	"github.com/nanoclaw/nanoclaw/services/cmd/nanoclaw/internal/crawl"
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/pagecontent"
 )
 
 // crawlFlags are what crawl can be told.
@@ -31,7 +32,7 @@ type crawlFlags struct {
 }
 
 func (c *cli) crawlCommand() *cobra.Command {
-	f := crawlFlags{outFlags: newOutFlags(), kind: choice{value: "text", allowed: []string{"text", "links", "images", "structured"}}}
+	f := crawlFlags{outFlags: newOutFlags(), kind: choice{value: "text", allowed: pagecontent.Types()}}
 	cmd := &cobra.Command{
 		Use: "crawl URL...", Short: "Fetch many pages and read them",
 		Long: `Fetch many pages as a crawl task, politely to every host, and write what was

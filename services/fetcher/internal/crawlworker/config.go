@@ -106,6 +106,10 @@ const (
 	maxContentBytes = 1 << 20
 	// maxTitleBytes of a title are kept.
 	maxTitleBytes = 10_000
+	// maxAboutBytes of everything else that a page says of itself are kept, and
+	// maxProperties of its properties.
+	maxAboutBytes = 1000
+	maxProperties = 16
 	// putTries is how often a blob is written before its page is given up.
 	putTries = 4
 )

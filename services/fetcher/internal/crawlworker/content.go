@@ -4,6 +4,8 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"maps"
+	"slices"
 	"unicode/utf8"
 
 	"google.golang.org/protobuf/proto"
@@ -64,9 +66,14 @@ func fit(c *fetcherv1.PageContent, limit int) (size int, cut bool) {
 	size = proto.Size(c)
 	for size > limit {
 		over, before := size-limit, size
+		text := longText(c)
 		switch s := c.GetStructured(); {
-		case len(c.GetText()) > 0:
-			c.Text = firstBytes(c.Text, max(len(c.Text)-over, 0))
+		case text != nil:
+			*text = firstBytes(*text, max(len(*text)-over, 0))
+		case len(c.GetTables()) > 0:
+			c.Tables = dropRows(c.Tables, over)
+		case len(c.GetFeed().GetItems()) > 0:
+			c.Feed.Items = dropLast(c.Feed.Items, over)
 		case len(c.GetLinks()) > 0:
 			c.Links = dropLast(c.Links, over)
 		case len(c.GetImages()) > 0:
@@ -84,6 +91,30 @@ func fit(c *fetcherv1.PageContent, limit int) (size int, cut bool) {
 		cut = true
 	}
 	return size, cut
+}
+
+// longText is the text of a page of those extract types that have one; nil when
+// there is none.
+func longText(c *fetcherv1.PageContent) *string {
+	if c == nil {
+		return nil
+	}
+	for _, text := range []*string{&c.Text, &c.Markdown, &c.Raw, &c.FullText} {
+		if *text != "" {
+			return text
+		}
+	}
+	return nil
+}
+
+// dropRows drops at least bytes of rows from the end of the last table, or the
+// table where it has not as many.
+func dropRows(tables []*fetcherv1.Table, bytes int) []*fetcherv1.Table {
+	last := tables[len(tables)-1]
+	if last.Rows = dropLast(last.Rows, bytes); len(last.Rows) == 0 {
+		return tables[:len(tables)-1]
+	}
+	return tables
 }
 
 // dropLast drops at least bytes from the end of a list of messages.
@@ -121,9 +152,13 @@ func firstBytes(s string, limit int) string {
 // a title one.
 func mendMetadata(m *fetcherv1.PageMetadata) {
 	m.Title = storable.Text(firstBytes(m.Title, maxTitleBytes))
-	for _, s := range []*string{&m.ContentType, &m.DetectedType, &m.FinalUrl, &m.Charset} {
+	for _, s := range []*string{&m.ContentType, &m.DetectedType, &m.FinalUrl, &m.Charset, &m.Origin, &m.PageType} {
 		*s = storable.Text(*s)
 	}
+	for _, s := range []*string{&m.Byline, &m.Published, &m.Modified, &m.Language, &m.Canonical, &m.SiteName, &m.Description} {
+		*s = storable.Text(firstBytes(*s, maxAboutBytes))
+	}
+	m.Properties = mendProperties(m.Properties)
 	for i, s := range m.Redirects {
 		m.Redirects[i] = storable.Text(s)
 	}
@@ -131,7 +166,11 @@ func mendMetadata(m *fetcherv1.PageMetadata) {
 
 // mendContent makes the texts of a page storable.
 func mendContent(c *fetcherv1.PageContent) {
-	c.Text = storable.Text(c.Text)
+	for _, text := range []*string{&c.Text, &c.Markdown, &c.Raw, &c.FullText} {
+		*text = storable.Text(*text)
+	}
+	mendTables(c.GetTables())
+	mendFeed(c.GetFeed())
 	for _, l := range c.GetLinks() {
 		l.Text, l.Url = storable.Text(l.Text), storable.Text(l.Url)
 	}
@@ -154,5 +193,50 @@ func mendContent(c *fetcherv1.PageContent) {
 	}
 	for i, p := range s.GetParagraphs() {
 		s.Paragraphs[i] = storable.Text(p)
+	}
+}
+
+// mendProperties are the first properties by name, each as long as may be.
+func mendProperties(all map[string]string) map[string]string {
+	if len(all) == 0 {
+		return nil
+	}
+	out := make(map[string]string, min(len(all), maxProperties))
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		if len(out) == maxProperties {
+			break
+		}
+		out[storable.Text(firstBytes(name, maxAboutBytes))] = storable.Text(firstBytes(all[name], maxAboutBytes))
+	}
+	return out
+}
+
+// mendTables makes the texts of tables storable.
+func mendTables(tables []*fetcherv1.Table) {
+	for _, t := range tables {
+		t.Caption = storable.Text(t.Caption)
+		for _, r := range t.GetRows() {
+			for i, cell := range r.GetCells() {
+				r.Cells[i] = storable.Text(cell)
+			}
+		}
+	}
+}
+
+// mendFeed makes the texts of a feed storable; there may be none.
+func mendFeed(f *fetcherv1.Feed) {
+	if f == nil {
+		return
+	}
+	for _, s := range []*string{&f.Title, &f.Description, &f.Url, &f.Language, &f.Updated} {
+		*s = storable.Text(*s)
+	}
+	for _, i := range f.GetItems() {
+		for _, s := range []*string{&i.Title, &i.Url, &i.Id, &i.Author, &i.Published, &i.Updated, &i.Summary} {
+			*s = storable.Text(*s)
+		}
+		for n, category := range i.GetCategories() {
+			i.Categories[n] = storable.Text(category)
+		}
 	}
 }

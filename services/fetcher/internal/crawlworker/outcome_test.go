@@ -232,6 +232,14 @@ func TestContentIsCutFromItsEnd(t *testing.T) {
 		check func(*fetcherv1.PageContent) bool
 	}{
 		{"text", &fetcherv1.PageContent{Text: long}, 51, func(c *fetcherv1.PageContent) bool { return c.Text == long[:48] }},
+		{"Markdown", &fetcherv1.PageContent{Markdown: long}, 51, func(c *fetcherv1.PageContent) bool { return c.Markdown == long[:48] }},
+		{"the source", &fetcherv1.PageContent{Raw: long}, 51, func(c *fetcherv1.PageContent) bool { return c.Raw == long[:48] }},
+		{"all text", &fetcherv1.PageContent{FullText: long}, 51, func(c *fetcherv1.PageContent) bool { return c.FullText == long[:48] }},
+		{"rows of the last table, then the table", &fetcherv1.PageContent{Tables: []*fetcherv1.Table{
+			{Rows: []*fetcherv1.TableRow{{Cells: []string{"a"}}, {Cells: []string{long}}}}, {Rows: []*fetcherv1.TableRow{{Cells: []string{"b"}}}}}}, 20,
+			func(c *fetcherv1.PageContent) bool { return len(c.Tables) == 1 && len(c.Tables[0].Rows) == 1 }},
+		{"entries of a feed", &fetcherv1.PageContent{Feed: &fetcherv1.Feed{Title: "t", Items: []*fetcherv1.FeedItem{{Title: "a"}, {Summary: long}}}}, 20,
+			func(c *fetcherv1.PageContent) bool { return c.Feed.Title == "t" && len(c.Feed.Items) == 1 }},
 		{"links", &fetcherv1.PageContent{Links: []*fetcherv1.Link{{Url: "a"}, {Url: long}, {Url: "c"}}}, 20, func(c *fetcherv1.PageContent) bool { return len(c.Links) == 1 }},
 		{"images", &fetcherv1.PageContent{Images: []*fetcherv1.Image{{Src: "a"}, {Src: long}}}, 20, func(c *fetcherv1.PageContent) bool { return len(c.Images) == 1 }},
 		{"paragraphs, then headings", &fetcherv1.PageContent{Structured: &fetcherv1.StructuredPage{

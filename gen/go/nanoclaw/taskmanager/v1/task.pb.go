@@ -36,7 +36,8 @@ type CreateCrawlTaskRequest struct {
 	// are fetched once. One that cannot be fetched is an error of the task, not of
 	// the request.
 	Urls []string `protobuf:"bytes,1,rep,name=urls,proto3" json:"urls,omitempty"`
-	// What to extract: text (default), links, images or structured.
+	// What to extract: text (default), markdown, links, images, structured,
+	// tables, metadata, feed, full_text or raw, as in FetchRequest.
 	ExtractType string `protobuf:"bytes,2,opt,name=extract_type,json=extractType,proto3" json:"extract_type,omitempty"`
 	// Pages of the task fetched at the same time, over all hosts: 1 to 5; 3 when
 	// not set.
@@ -1867,11 +1868,11 @@ var File_nanoclaw_taskmanager_v1_task_proto protoreflect.FileDescriptor
 
 const file_nanoclaw_taskmanager_v1_task_proto_rawDesc = "" +
 	"\n" +
-	"\"nanoclaw/taskmanager/v1/task.proto\x12\x17nanoclaw.taskmanager.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a!nanoclaw/fetcher/v1/fetcher.proto\x1a!nanoclaw/options/v1/options.proto\"\xc8\x01\n" +
+	"\"nanoclaw/taskmanager/v1/task.proto\x12\x17nanoclaw.taskmanager.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a!nanoclaw/fetcher/v1/fetcher.proto\x1a!nanoclaw/options/v1/options.proto\"\xfa\x01\n" +
 	"\x16CreateCrawlTaskRequest\x12'\n" +
-	"\x04urls\x18\x01 \x03(\tB\x13\xbaH\x10\x92\x01\r\b\x01\x102\"\ar\x05\x10\x01\x18\x80\x10R\x04urls\x12L\n" +
-	"\fextract_type\x18\x02 \x01(\tB)\xbaH&\xd8\x01\x01r!R\x04textR\x05linksR\x06imagesR\n" +
-	"structuredR\vextractType\x12*\n" +
+	"\x04urls\x18\x01 \x03(\tB\x13\xbaH\x10\x92\x01\r\b\x01\x102\"\ar\x05\x10\x01\x18\x80\x10R\x04urls\x12~\n" +
+	"\fextract_type\x18\x02 \x01(\tB[\xbaHX\xd8\x01\x01rSR\x04textR\x05linksR\x06imagesR\n" +
+	"structuredR\bmarkdownR\bmetadataR\x06tablesR\x04feedR\x03rawR\tfull_textR\vextractType\x12*\n" +
 	"\bparallel\x18\x03 \x01(\x05B\t\xbaH\x06\x1a\x04\x18\x05(\x01H\x00R\bparallel\x88\x01\x01B\v\n" +
 	"\t_parallel\"z\n" +
 	"\x17CreateCrawlTaskResponse\x12\x17\n" +
