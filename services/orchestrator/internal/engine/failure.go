@@ -26,7 +26,7 @@ func (t *turn) failure(err error) *pb.RunError {
 	if e, ok := errors.AsType[*provider.Error](err); ok {
 		code, reason := providerReason(e.Kind)
 		message := e.Message
-		if e.Detail != "" {
+		if e.Detail != "" && !strings.Contains(message, e.Detail) {
 			message = strings.TrimRight(message, ".") + ". It said: " + e.Detail
 		}
 		return &pb.RunError{Code: code, Reason: reason, Message: message, Retryable: e.Retryable()}
