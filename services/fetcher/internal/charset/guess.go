@@ -2,6 +2,9 @@ package charset
 
 import (
 	"bytes"
+	"cmp"
+	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/saintfish/chardet"
@@ -77,6 +80,11 @@ func statistics(sample []byte) string {
 	if err != nil {
 		return ""
 	}
+	// The detector asks its parts at the same time; those that are equally sure
+	// come in any order.
+	slices.SortFunc(results, func(a, b chardet.Result) int {
+		return cmp.Or(b.Confidence-a.Confidence, strings.Compare(a.Charset, b.Charset), strings.Compare(a.Language, b.Language))
+	})
 	for _, r := range results {
 		name := lookup(detectorLabel(r.Charset))
 		if name == "" || name == nameUTF8 || name == nameUTF16LE || name == nameUTF16BE {

@@ -23,6 +23,7 @@ var alphabets = [...]alphabet{
 	}},
 	{"windows-1250", charmap.Windows1250, centralLetters},
 	{"iso-8859-2", charmap.ISO8859_2, centralLetters},
+	{"windows-1254", charmap.Windows1254, []string{"çğıiöşüâîû"}},
 	{"windows-1257", charmap.Windows1257, []string{"ąčęėįšųūž", "āčēģīķļņšūž", "äõöüšž"}},
 }
 

@@ -50,7 +50,7 @@ func refine(name string, sample []byte) string {
 		if hasUkrainian(sample) {
 			return "koi8-u"
 		}
-	case name1252, "iso-8859-15", "iso-8859-2", "windows-1250", "windows-1257":
+	case name1252, "iso-8859-15", "iso-8859-2", "windows-1250", "windows-1254", "windows-1257":
 		if looksIBM866(sample) {
 			return "ibm866"
 		}
