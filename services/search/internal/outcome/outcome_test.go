@@ -54,8 +54,10 @@ func TestEveryFailureHasItsStatus(t *testing.T) {
 	if d, ok := rpcerr.RetryDelay(Outcome{Code: RateLimited, RetryAfter: 7 * time.Second}.Err()); !ok || d != 7*time.Second {
 		t.Errorf("retry after %s (%t), want 7s", d, ok)
 	}
-	if d, ok := rpcerr.RetryDelay(Of(RateLimited).Err()); !ok || d != defaultRetry {
-		t.Errorf("retry after %s (%t), want the default", d, ok)
+	for code, want := range map[Code]time.Duration{RateLimited: time.Minute, QuotaExhausted: time.Hour} {
+		if d, ok := rpcerr.RetryDelay(Of(code).Err()); !ok || d != want {
+			t.Errorf("%s: retry after %s (%t), want %s", code, d, ok, want)
+		}
 	}
 }
 

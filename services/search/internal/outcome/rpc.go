@@ -1,6 +1,7 @@
 package outcome
 
 import (
+	"cmp"
 	"time"
 
 	"google.golang.org/grpc/codes"
@@ -8,9 +9,12 @@ import (
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/rpcerr"
 )
 
-// defaultRetry is named to callers when a rate limit does not say how long it
-// lasts.
-const defaultRetry = time.Minute
+// How long callers are told to wait when an engine does not say. An allowance
+// that was bought comes back with a new period or by somebody's hand.
+const (
+	defaultRetry      = time.Minute
+	defaultQuotaRetry = time.Hour
+)
 
 // rpcCodes are the statuses of failures. A refused key is the operator's, so
 // it is not UNAUTHENTICATED: the caller's own token is fine.
@@ -35,16 +39,13 @@ func (o Outcome) Err() *rpcerr.Error {
 	}
 	err := rpcerr.New(code, string(o.Code), "%s", o.Code.Words())
 	switch o.Code {
-	case RateLimited, QuotaExhausted:
-		wait := o.RetryAfter
-		if wait <= 0 {
-			wait = defaultRetry
-		}
-		err = err.WithRetry(wait)
-	default:
-		if o.RetryAfter > 0 {
-			err = err.WithRetry(o.RetryAfter)
-		}
+	case RateLimited:
+		return err.WithRetry(cmp.Or(o.RetryAfter, defaultRetry))
+	case QuotaExhausted:
+		return err.WithRetry(cmp.Or(o.RetryAfter, defaultQuotaRetry))
+	}
+	if o.RetryAfter > 0 {
+		return err.WithRetry(o.RetryAfter)
 	}
 	return err
 }
