@@ -84,6 +84,7 @@ func (t *turn) askCorrector(ctx context.Context, of schema.ModelCall, c *schema.
 	}
 	req, fits := t.correctorRequest(m, d, c.Arguments)
 	if !fits {
+		t.Log.InfoContext(ctx, "arguments were not corrected: the model's window has no room for them", "run", t.run.ID, "call", c.ID)
 		return false, nil
 	}
 	account, refused := m.Account.Enter()
@@ -105,8 +106,8 @@ func (t *turn) askCorrector(ctx context.Context, of schema.ModelCall, c *schema.
 		failed = t.takeCorrection(c, resp)
 	}
 	if mc.State, mc.Finish = schema.ModelCallCorrected, string(resp.Finish); failed != nil {
-		mc.State, mc.Error = schema.ModelCallFailed, failed.Error()
-		t.Log.InfoContext(ctx, "arguments were not corrected", "run", t.run.ID, "call", c.ID, "error", failed)
+		mc.State, mc.Error = schema.ModelCallFailed, failed.Error() // the row says why; a log has no words of a model
+		t.Log.InfoContext(ctx, "arguments were not corrected", "run", t.run.ID, "call", c.ID)
 	}
 	return true, nil
 }

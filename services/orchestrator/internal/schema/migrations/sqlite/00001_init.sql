@@ -92,8 +92,8 @@ CREATE INDEX runs_status ON runs (status, lease_until);
 CREATE INDEX runs_user_status ON runs (user_id, status);
 CREATE INDEX runs_conversation ON runs (conversation_id);
 
--- One row for each attempt at a round's model call. state: started, done,
--- failed, abandoned.
+-- One row for each attempt at a round's model call, and for each correction of
+-- arguments in it. state: started, done, corrected, failed, abandoned.
 -- Retention: with its run.
 CREATE TABLE model_calls (
   id               VARCHAR(64)  NOT NULL PRIMARY KEY,
