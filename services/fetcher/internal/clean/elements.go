@@ -5,6 +5,8 @@ import (
 
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
+
+	"github.com/nanoclaw/nanoclaw/services/fetcher/internal/cleanse"
 )
 
 // attributes reads what the attributes of an element say into its row.
@@ -45,11 +47,11 @@ func (b *builder) attributes(at int32, n *html.Node) {
 				row.Flags |= Overlay
 			}
 		case "aria-hidden":
-			if strings.EqualFold(strings.TrimSpace(a.Val), "true") {
+			if strings.EqualFold(strings.TrimSpace(a.Val), "true") && n.DataAtom != atom.Body {
 				row.Flags |= Hidden
 			}
 		case "style":
-			if hidesByStyle(a.Val) {
+			if cleanse.HiddenByStyle(n, a.Val) {
 				row.Flags |= Hidden
 			}
 		}
@@ -150,31 +152,6 @@ func IsPhrasing(n *html.Node) bool {
 			}
 		}
 		return true
-	}
-	return false
-}
-
-func hidesByStyle(style string) bool {
-	if !strings.Contains(style, ":") {
-		return false
-	}
-	for decl := range strings.SplitSeq(strings.ToLower(style), ";") {
-		key, val, _ := strings.Cut(decl, ":")
-		val = strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(val), "!important"))
-		switch strings.TrimSpace(key) {
-		case "display":
-			if val == "none" {
-				return true
-			}
-		case "visibility":
-			if val == "hidden" || val == "collapse" {
-				return true
-			}
-		case "font-size":
-			if val == "0" || val == "0px" || val == "0pt" || val == "0em" {
-				return true
-			}
-		}
 	}
 	return false
 }

@@ -104,3 +104,6 @@ var hintsOf = sync.OnceValue(func() *matcher {
 	}
 	return newMatcher(words)
 })
+
+// IsByline says whether a class or id names who wrote a page.
+func IsByline(s string) bool { return hintsOf().find(s)&HintByline != 0 }

@@ -82,14 +82,14 @@ func isSpace(s string) bool {
 }
 
 // hiddenLetters counts the text that a reader would see were n not hidden.
-func (b *builder) hiddenLetters(n *html.Node) int {
+func hiddenLetters(n *html.Node) int32 {
 	var t Text
 	for c := range n.Descendants() {
 		if c.Type == html.TextNode && (c.Parent == n || !IsUnread(c.Parent)) {
 			t.add(c.Data)
 		}
 	}
-	return int(t.Letters)
+	return t.Letters
 }
 
 // Mass is what all of an element, less what is left out, amounts to.

@@ -85,6 +85,9 @@ func (r *Row) Is(f Flag) bool { return r.Flags&f != 0 }
 type Table struct {
 	Rows   []Row
 	Hidden int // letters left out because they are hidden
+	// Revealed says that a hidden element is read, because it holds nearly all
+	// of the page.
+	Revealed bool
 }
 
 var tables = sync.Pool{New: func() any { return new(Table) }}
@@ -93,26 +96,49 @@ var tables = sync.Pool{New: func() any { return new(Table) }}
 const maxPooled = 20_000
 
 // Build reads the elements from body on. Free gives the table back.
+//
+// A page that waits for scripts is read as they would show it: from a noscript
+// element that says more than all the rest, or from a hidden element that holds
+// nearly all of the page.
 func Build(body *html.Node) *Table {
 	t := tables.Get().(*Table)
-	t.Rows, t.Hidden = t.Rows[:0], 0
 	b := builder{t: t, hints: hintsOf()}
-	b.element(body, -1, 0)
-	if b.noscript > minNoscript && 2*b.noscript > t.letters() {
-		// The page is made by scripts, and says the same without them.
-		t.Rows, t.Hidden = t.Rows[:0], 0
+	b.build(body)
+	seen := t.plainLetters()
+	if b.noscript > max(minNoscript, seen/2) {
 		b.readNoscript = true
-		b.element(body, -1, 0)
+		b.build(body)
+	} else if b.hidden > max(minRevealed, revealedShare*seen) && holdsContent(b.hiddenNode) {
+		b.revealed = b.hiddenNode
+		b.build(body)
+		t.Revealed = true
 	}
 	return t
 }
 
-// minNoscript is how many letters a noscript element has that is read in the
-// place of a page that scripts make.
-const minNoscript = 400
+const (
+	// minNoscript is how many letters a noscript element has that is read.
+	minNoscript = 400
+	// minRevealed is how many letters a hidden element has that is read, and
+	// revealedShare how many times more than are seen. A text that is hidden
+	// from readers of a page that has one is never read.
+	minRevealed   = 1000
+	revealedShare = 4
+)
 
-// letters counts the letters that a reader sees, those in links left out.
-func (t *Table) letters() int32 {
+// holdsContent says whether an element holds what pages have their content in.
+func holdsContent(n *html.Node) bool {
+	for d := range n.Descendants() {
+		switch d.DataAtom {
+		case atom.Main, atom.Article, atom.H1:
+			return true
+		}
+	}
+	return false
+}
+
+// plainLetters counts the letters that a reader sees, those in links left out.
+func (t *Table) plainLetters() int32 {
 	var n int32
 	for i := range t.Rows {
 		if !t.Rows[i].Is(InLink) {
@@ -136,7 +162,15 @@ type builder struct {
 	t            *Table
 	hints        *matcher
 	noscript     int32 // letters in the largest noscript element
+	hidden       int32 // letters in the largest hidden element
+	hiddenNode   *html.Node
 	readNoscript bool
+	revealed     *html.Node // a hidden element that is read
+}
+
+func (b *builder) build(body *html.Node) {
+	b.t.Rows, b.t.Hidden, b.t.Revealed = b.t.Rows[:0], 0, false
+	b.element(body, -1, 0)
 }
 
 // element adds n and what is below it; inherited are the flags of the parent
@@ -146,10 +180,13 @@ func (b *builder) element(n *html.Node, parent int32, inherited Flag) {
 	b.t.Rows = append(b.t.Rows, Row{Node: n, Parent: parent, Tag: n.DataAtom, Flags: inherited})
 	b.attributes(at, n)
 	row := &b.t.Rows[at]
+	if n == b.revealed {
+		row.Flags &^= Hidden
+	}
 	if IsUnread(n) && !(b.readNoscript && n.DataAtom == atom.Noscript) {
 		row.Flags |= Unread
 		if n.DataAtom == atom.Noscript {
-			b.noscript = max(b.noscript, int32(b.hiddenLetters(n)))
+			b.noscript = max(b.noscript, hiddenLetters(n))
 		}
 	}
 	if isFrame(row.Tag) {
@@ -161,7 +198,11 @@ func (b *builder) element(n *html.Node, parent int32, inherited Flag) {
 	switch {
 	case row.Is(Unread):
 	case row.Is(Hidden) && row.Tag != atom.Body:
-		b.t.Hidden += b.hiddenLetters(n)
+		letters := hiddenLetters(n)
+		b.t.Hidden += int(letters)
+		if letters > b.hidden {
+			b.hidden, b.hiddenNode = letters, n
+		}
 	default:
 		b.children(n, at, inherited|below(row.Tag))
 	}

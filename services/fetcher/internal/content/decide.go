@@ -68,21 +68,22 @@ func share(n, of int32) float64 { return float64(n) / float64(of+1) }
 // isArticle says whether the article way is better.
 func isArticle(f *[features]float64) bool { return dot(articleBias, &articleWeights, f) > 0 }
 
-// typeOf says what a page is taken for, and how likely that is.
-func typeOf(f *[features]float64) (Type, float64) {
-	var scores [len(typeWeights)]float64
-	best := 0
+// confidence is how likely the better way is the right one: 0.5 where both are
+// as likely.
+func confidence(f *[features]float64) float64 {
+	return 1 / (1 + math.Exp(-math.Abs(dot(articleBias, &articleWeights, f))))
+}
+
+// typeOf says what a page is taken for.
+func typeOf(f *[features]float64) Type {
+	best, most := Article, math.Inf(-1)
 	for i := range typeWeights {
 		t := &typeWeights[i]
-		if scores[i] = dot(t.bias, &t.weights, f); scores[i] > scores[best] {
-			best = i
+		if s := dot(t.bias, &t.weights, f); s > most {
+			best, most = t.kind, s
 		}
 	}
-	sum := 0.0
-	for _, s := range scores {
-		sum += math.Exp(s - scores[best])
-	}
-	return typeWeights[best].kind, 1 / sum
+	return best
 }
 
 func dot(bias float64, weights, f *[features]float64) float64 {

@@ -12,11 +12,14 @@ type Content struct {
 	Root *html.Node
 	// Type is what the page is taken for.
 	Type Type
-	// Confidence, from 0 to 1, is how likely the type is.
+	// Confidence, from 0 to 1, is how likely this is the content, as far as the
+	// figures of the page tell.
 	Confidence float64
 	// Hidden counts the letters that are left out because no reader sees them.
 	Hidden int
-	skip   map[*html.Node]struct{}
+	// Revealed says that what is read was hidden: it was nearly all of the page.
+	Revealed bool
+	skip     map[*html.Node]struct{}
 }
 
 // Skip says whether a node below Root, an element or a text, is left out with
@@ -45,7 +48,7 @@ func find(t *clean.Table, p Page, asArticle func(*[features]float64) bool) *Cont
 		roots = whole
 	}
 	c := f.content(roots)
-	c.Type, c.Confidence = typeOf(&figures)
+	c.Type, c.Confidence = typeOf(&figures), confidence(&figures)
 	return c
 }
 
@@ -60,7 +63,7 @@ func (f *finder) mass(roots []int32) clean.Mass {
 
 // content names the nodes that are left out.
 func (f *finder) content(roots []int32) *Content {
-	c := &Content{Hidden: f.t.Hidden, skip: map[*html.Node]struct{}{}}
+	c := &Content{Hidden: f.t.Hidden, Revealed: f.t.Revealed, skip: map[*html.Node]struct{}{}}
 	top := roots[0]
 	if len(roots) > 1 {
 		top = f.rows[top].Parent

@@ -25,7 +25,7 @@ func (f *finder) leaveOutTitle() {
 		switch {
 		case r.Is(clean.Gone):
 			i = r.End - 1
-		case !titled && (r.Tag == atom.H1 || r.Tag == atom.H2) && repeats(f.page.Title, PlainText(r.Node, maxTitle)):
+		case !titled && (r.Tag == atom.H1 || r.Tag == atom.H2) && Repeats(f.page.Title, PlainText(r.Node, maxTitle)):
 			titled = true
 			r.Flags |= clean.Out
 			i = r.End - 1
@@ -39,9 +39,9 @@ func (f *finder) leaveOutTitle() {
 	}
 }
 
-// repeats says whether b says little that a does not: more than 0.75 of its
+// Repeats says whether b says little that a does not: more than 0.75 of its
 // letters are in words that a has.
-func repeats(a, b string) bool {
+func Repeats(a, b string) bool {
 	in := map[string]bool{}
 	for _, w := range words(a) {
 		in[w] = true

@@ -22,6 +22,7 @@ type Document struct {
 	base     *url.URL   // what relative addresses are relative to; may be nil
 	query    *goquery.Document
 	content  *content.Content // nil until it is asked for
+	meta     *Metadata        // nil until it is asked for
 	warnings []string
 }
 

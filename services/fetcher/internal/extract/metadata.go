@@ -3,171 +3,169 @@ package extract
 import (
 	"net/url"
 	"strings"
-
-	"golang.org/x/net/html"
-	"golang.org/x/net/html/atom"
 )
 
-// Metadata is what a page says about itself; what it does not say is empty.
+// Metadata is what a page says about itself, in OpenGraph, JSON-LD, microdata,
+// Dublin Core, Twitter cards and plain HTML; what it does not say is empty.
 type Metadata struct {
 	Title       string `json:"title"`
 	Description string `json:"description"`
 	SiteName    string `json:"site_name"`
-	Byline      string `json:"byline"`
-	Published   string `json:"published"`
-	Language    string `json:"language"`
-	Canonical   string `json:"canonical"`
+	// Byline names who wrote it.
+	Byline string `json:"byline"`
+	// Published and Modified are written as the page has them.
+	Published string `json:"published"`
+	Modified  string `json:"modified"`
+	// Language is a language tag, such as de-CH.
+	Language string `json:"language"`
+	// Canonical is the address that the page calls its own, absolute.
+	Canonical string `json:"canonical"`
+	// Image is the address of the picture that stands for the page, absolute.
+	Image string `json:"image"`
 }
 
-// head is what one walk over the page collects of what the page says about
-// itself, wherever it says it: heads are often in the body.
-type head struct {
-	title     string
-	language  string
-	base      string
-	canonical string
-	meta      map[string]string // by name, property or itemprop as written; the first wins
-	byLower   map[string]string // the same by lower-case name, without empty ones
-	article   bool              // it calls itself an article
-	types     string            // JSON-LD and microdata types
-	h1s       int               // how many first level headings there are
-	body, h1  *html.Node
+// Title is what the page calls itself.
+func (d *Document) Title() string { return d.Metadata().Title }
+
+// Metadata is what the page says about itself.
+func (d *Document) Metadata() Metadata {
+	if d.meta == nil {
+		m := d.readMetadata()
+		d.meta = &m
+	}
+	return *d.meta
 }
 
-func collectHead(root *html.Node) head {
-	h := head{meta: map[string]string{}, byLower: map[string]string{}}
-	for n := range root.Descendants() {
-		if n.Type != html.ElementNode {
-			continue
-		}
-		switch n.DataAtom {
-		case atom.Html:
-			h.language = strings.TrimSpace(attr(n, "lang"))
-		case atom.Title:
-			if h.title == "" && n.Namespace == "" && n.FirstChild != nil { // not the title of a drawing
-				h.title = fold(n.FirstChild.Data)
-			}
-		case atom.Base:
-			if h.base == "" {
-				h.base = strings.TrimSpace(attr(n, "href"))
-			}
-		case atom.Link:
-			if h.canonical == "" && strings.EqualFold(strings.TrimSpace(attr(n, "rel")), "canonical") {
-				h.canonical = attr(n, "href")
-			}
-		case atom.Meta:
-			h.addMeta(n)
-		case atom.Script:
-			h.article = h.article || isArticleData(n)
-			if n.FirstChild != nil && strings.Contains(attr(n, "type"), "ld+json") {
-				h.types += typesOf(n.FirstChild.Data)
-			}
-		case atom.Body:
-			if h.body == nil {
-				h.body = n
-			}
-		case atom.H1:
-			h.h1s++
-			if h.h1 == nil {
-				h.h1 = n
-			}
-		}
-		h.article = h.article || strings.Contains(attr(n, "itemprop"), "articleBody")
-		if v := attr(n, "itemtype"); v != "" {
-			h.types += "\"" + v + "\" "
+func (d *Document) readMetadata() Metadata {
+	h := &d.head
+	about, site := mainThings(ldThings(h.scripts))
+	m := Metadata{
+		Title:       first(ldTitle(about, d.articleTitle()), h.first("dc:title", "dcterm:title", "dcterms:title", "dc.title", "og:title", "weibo:article:title", "weibo:webpage:title", "title", "twitter:title", "parsely-title"), d.articleTitle(), d.headingTitle()),
+		Description: first(about.text("description"), h.first("dc:description", "dcterm:description", "dc.description", "og:description", "weibo:article:description", "weibo:webpage:description", "description", "twitter:description")),
+		SiteName:    first(thing(about.inner("publisher")).text("name"), h.first("og:site_name", "application-name"), site.text("name")),
+		Byline:      first(names(texts(about["author"])), names(texts(about["creator"])), d.metaAuthor(), d.visibleAuthor()),
+		Published: first(about.text("datePublished"), h.first("article:published_time", "datepublished", "date", "dc.date.issued", "dc.date", "dcterms.created",
+			"dcterms.date", "parsely-pub-date", "pubdate", "publish-date", "sailthru.date", "og:published_time"), h.published),
+		Modified: first(about.text("dateModified"), h.first("article:modified_time", "og:updated_time", "datemodified", "dcterms.modified", "last-modified", "lastmod"), h.modified),
+		Language: first(h.language, h.first("content-language", "dc.language", "dcterms.language"), about.text("inLanguage"), strings.ReplaceAll(h.first("og:locale"), "_", "-")),
+	}
+	for _, ref := range []string{h.canonical, h.first("og:url")} {
+		if m.Canonical == "" {
+			m.Canonical = d.absolute(ref)
 		}
 	}
-	h.article = h.article || strings.EqualFold(h.byLower["og:type"], "article") || h.byLower["article:published_time"] != ""
-	return h
+	m.Image = first(d.absolute(h.first("og:image", "og:image:url", "twitter:image", "twitter:image:src")), d.absolute(imageOf(about)))
+	return m
 }
 
-func (h *head) addMeta(n *html.Node) {
-	if !hasAttr(n, "content") {
-		return
-	}
-	content := strings.TrimSpace(attr(n, "content"))
-	for _, key := range []string{"name", "property", "itemprop"} {
-		name := strings.TrimSpace(attr(n, key))
-		if name == "" {
-			continue
-		}
-		if _, known := h.meta[name]; !known && key != "itemprop" {
-			h.meta[name] = content
-		}
-		if lower := strings.ToLower(name); h.byLower[lower] == "" {
-			h.byLower[lower] = fold(content)
+// first is the first text that is not empty.
+func first(texts ...string) string {
+	for _, t := range texts {
+		if t != "" {
+			return t
 		}
 	}
+	return ""
 }
 
-// isArticleData tells JSON-LD that describes an article, by its type's name.
-func isArticleData(n *html.Node) bool {
-	if n.FirstChild == nil || !strings.EqualFold(strings.TrimSpace(attr(n, "type")), "application/ld+json") {
-		return false
+// absolute makes an address of the page absolute; empty when it is none.
+func (d *Document) absolute(ref string) string {
+	if ref == "" {
+		return ""
 	}
-	return strings.Contains(n.FirstChild.Data, `Article"`) || strings.Contains(n.FirstChild.Data, `BlogPosting"`)
+	if u := resolve(d.base, ref); u != nil {
+		return u.String()
+	}
+	return ""
 }
 
-// first is the content of the first of names that the page has.
-func (h *head) first(names ...string) string {
-	for _, name := range names {
-		if v := h.byLower[name]; v != "" {
+// mainThings are the thing that the page is about, an article before all else,
+// and the site.
+func mainThings(things []thing) (about, site thing) {
+	for _, t := range things {
+		switch {
+		case t.is("WebSite", "Organization", "NewsMediaOrganization"):
+			if site == nil {
+				site = t
+			}
+		case t.isArticle():
+			if about == nil || !about.isArticle() {
+				about = t
+			}
+		case about == nil && t.is("Product", "Recipe", "Event", "VideoObject", "Course", "Book", "QAPage", "Question", "SoftwareApplication"):
+			about = t
+		}
+	}
+	return about, site
+}
+
+// inner is a thing that a property has.
+func (t thing) inner(key string) map[string]any {
+	m, _ := t[key].(map[string]any)
+	return m
+}
+
+// ldTitle is the name or headline of an article: the one that looks like the
+// title of the page, where both are there and differ.
+func ldTitle(t thing, title string) string {
+	if t == nil || !t.isArticle() {
+		return first(t.text("name"), t.text("headline"))
+	}
+	name, headline := t.text("name"), t.text("headline")
+	if name != "" && headline != "" && name != headline && isSimilar(headline, title) && !isSimilar(name, title) {
+		return headline
+	}
+	return first(name, headline)
+}
+
+func imageOf(t thing) string {
+	switch v := t["image"].(type) {
+	case string:
+		return v
+	case map[string]any:
+		return thing(v).text("url")
+	case []any:
+		if len(v) > 0 {
+			return imageOf(thing{"image": v[0]})
+		}
+	}
+	return ""
+}
+
+// names joins the names of authors.
+func names(all []string) string {
+	var keep []string
+	for _, n := range all {
+		if !isAddress(n) {
+			keep = append(keep, n)
+		}
+	}
+	return strings.Join(keep, ", ")
+}
+
+// isAddress tells an address of a profile, which some give as an author.
+func isAddress(s string) bool {
+	u, err := url.Parse(s)
+	return err == nil && u.Scheme != "" && u.Host != ""
+}
+
+// metaAuthor is who wrote the page, by its meta elements.
+func (d *Document) metaAuthor() string {
+	for _, name := range []string{"dc:creator", "dcterm:creator", "dcterms.creator", "dc.creator", "author", "parsely-author", "article:author", "sailthru.author", "byl"} {
+		if v := d.head.byLower[name]; v != "" && !isAddress(v) {
 			return v
 		}
 	}
 	return ""
 }
 
-// Title is the title element, else what the page calls itself elsewhere.
-func (d *Document) Title() string {
-	if d.head.title != "" {
-		return d.head.title
-	}
-	if title := d.head.first("og:title", "twitter:title"); title != "" {
-		return title
-	}
-	if d.head.h1 != nil {
-		return textOf(d.head.h1)
-	}
-	return ""
-}
-
-// Metadata is what the page says about itself.
-func (d *Document) Metadata() Metadata {
-	m := Metadata{
-		Title:       d.Title(),
-		Description: d.head.first("description", "og:description", "twitter:description"),
-		SiteName:    d.head.first("og:site_name", "application-name"),
-		Byline:      d.head.first("author", "article:author", "dc.creator", "parsely-author"),
-		Published:   d.head.first("article:published_time", "datepublished", "date", "dc.date", "pubdate", "parsely-pub-date"),
-		Language:    d.head.language,
-	}
-	if u, err := url.Parse(m.Byline); err == nil && u.Scheme != "" && u.Host != "" {
-		m.Byline = "" // article:author is often the address of a profile
-	}
-	if d.head.canonical != "" {
-		if u := resolve(d.base, d.head.canonical); u != nil {
-			m.Canonical = u.String()
+// hasByline says whether the metadata are likely to name who wrote the page.
+// It does not read the JSON-LD.
+func (d *Document) hasByline() bool {
+	for _, s := range d.head.scripts {
+		if strings.Contains(s, `"author"`) {
+			return true
 		}
 	}
-	return m
-}
-
-// typesOf gives all values of @type in a piece of JSON-LD, each in quotes.
-func typesOf(s string) string {
-	var b strings.Builder
-	for {
-		i := strings.Index(s, `"@type"`)
-		if i < 0 {
-			return b.String()
-		}
-		s = s[i+len(`"@type"`):]
-		end := min(len(s), 120)
-		part := s[:end]
-		if j := strings.IndexAny(part, ",}"); j > 0 {
-			part = part[:j]
-		}
-		b.WriteString(part)
-		b.WriteByte(' ')
-	}
+	return d.metaAuthor() != ""
 }

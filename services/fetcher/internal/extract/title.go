@@ -2,13 +2,27 @@ package extract
 
 import (
 	"strings"
+	"unicode/utf8"
 
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
+
+	"github.com/nanoclaw/nanoclaw/services/fetcher/internal/content"
 )
 
-// separators stand between the title of a page and the name of its site.
-const separators = `|-–—\/>»`
+// separators stand between the title of a page and the name of its site; those
+// of a hierarchy also between its levels.
+const (
+	separators  = `|-–—\/>»`
+	hierarchies = `\/>»`
+)
+
+// Lengths of a title element, in characters, out of which the heading of the
+// page is the better title.
+const (
+	shortTitle = 15
+	longTitle  = 150
+)
 
 // articleTitle is the title element less the name of the site, by the rules of
 // Mozilla's Readability.
@@ -16,58 +30,71 @@ func (d *Document) articleTitle() string {
 	whole := d.head.title
 	title, hierarchical := whole, false
 	switch {
-	case hasSeparator(whole, separators):
-		hierarchical = hasSeparator(whole, `\/>»`)
-		title = beforeLast(whole)
+	case separatorAt(whole, separators, false) >= 0:
+		hierarchical = separatorAt(whole, hierarchies, false) >= 0
+		title = whole[:separatorAt(whole, separators, true)]
 		if wordCount(title) < 3 {
 			title = afterFirst(whole)
 		}
 	case strings.Contains(whole, ": "):
-		if d.isHeading(whole) {
-			break
-		}
-		title = whole[strings.LastIndex(whole, ":")+1:]
-		if wordCount(title) < 3 {
-			title = whole[strings.Index(whole, ":")+1:]
-		} else if wordCount(whole[:strings.Index(whole, ":")]) > 5 {
-			title = whole
-		}
-	case len([]rune(whole)) > 150 || len([]rune(whole)) < 15:
+		title = d.afterColon(whole)
+	case utf8.RuneCountInString(whole) > longTitle || utf8.RuneCountInString(whole) < shortTitle:
 		if d.head.h1s == 1 {
 			title = textOf(d.head.h1)
 		}
 	}
 	title = fold(title)
-	n := wordCount(title)
-	if n <= 4 && (!hierarchical || n != wordCount(withoutSeparators(whole))-1) {
-		title = whole
+	if n := wordCount(title); n <= 4 && (!hierarchical || n != wordCount(withoutSeparators(whole))-1) {
+		return whole
 	}
 	return title
 }
 
-// separatorAt finds the first or last separator with white space on both sides.
+// afterColon cuts what stands before the last colon, unless that leaves or
+// cuts too much, or a heading says it all.
+func (d *Document) afterColon(whole string) string {
+	if d.isHeading(whole) {
+		return whole
+	}
+	title := whole[strings.LastIndexByte(whole, ':')+1:]
+	if wordCount(title) < 3 {
+		return whole[strings.IndexByte(whole, ':')+1:]
+	}
+	if wordCount(whole[:strings.IndexByte(whole, ':')]) > 5 {
+		return whole
+	}
+	return title
+}
+
+// headingTitle is the first heading of a page without any title.
+func (d *Document) headingTitle() string {
+	if d.head.h1 == nil {
+		return ""
+	}
+	return textOf(d.head.h1)
+}
+
+// separatorAt finds the first or the last separator with white space on both
+// sides; -1 when there is none.
 func separatorAt(s, set string, last bool) int {
-	found := -1
-	prev := rune(0)
+	found, before := -1, rune(0)
 	for i, r := range s {
-		if strings.ContainsRune(set, r) && prev == ' ' && strings.HasPrefix(s[i+len(string(r)):], " ") {
+		if before == ' ' && strings.ContainsRune(set, r) && strings.HasPrefix(s[i+utf8.RuneLen(r):], " ") {
 			found = i
 			if !last {
 				break
 			}
 		}
-		prev = r
+		before = r
 	}
 	return found
 }
 
-func hasSeparator(s, set string) bool { return separatorAt(s, set, false) >= 0 }
-
-func beforeLast(s string) string { return strings.TrimSpace(s[:separatorAt(s, separators, true)]) }
-
+// afterFirst is what stands behind the first separator.
 func afterFirst(s string) string {
-	at := separatorAt(s, separators, false)
-	return strings.TrimSpace(strings.TrimLeft(s[at:], separators))
+	s = s[separatorAt(s, separators, false):]
+	_, n := utf8.DecodeRuneInString(s)
+	return s[n:]
 }
 
 func withoutSeparators(s string) string {
@@ -89,4 +116,21 @@ func (d *Document) isHeading(s string) bool {
 		}
 	}
 	return false
+}
+
+// isSimilar says whether a says little that b does not.
+func isSimilar(a, b string) bool { return content.Repeats(b, a) }
+
+// visibleAuthor is what the first line that is named after an author says.
+func (d *Document) visibleAuthor() string {
+	n := d.head.byline
+	if n == nil {
+		return ""
+	}
+	for c := range n.Descendants() {
+		if c.Type == html.ElementNode && strings.Contains(attr(c, "itemprop"), "name") {
+			return textOf(c)
+		}
+	}
+	return textOf(n)
 }

@@ -58,6 +58,9 @@ func (d *Document) Text() (text string, warnings []string) {
 		}
 		return text, warnings
 	}
+	if c.Revealed {
+		warnings = append(warnings, "revealed: nearly all of the page is hidden until its scripts run; it is read as if they had")
+	}
 	if c.Hidden > 0 {
 		warnings = append(warnings, fmt.Sprintf("hidden_text: %d characters that readers of the page do not see were left out", c.Hidden))
 	}
@@ -70,7 +73,7 @@ func (d *Document) Content() *content.Content {
 	if d.content == nil {
 		t := clean.Build(d.body)
 		defer t.Free()
-		d.content = content.Find(t, content.Page{Title: d.articleTitle(), HasByline: d.Metadata().Byline != "", Cues: d.cues()})
+		d.content = content.Find(t, content.Page{Title: d.articleTitle(), HasByline: d.hasByline(), Cues: d.cues()})
 	}
 	return d.content
 }
@@ -176,7 +179,7 @@ func isPixel(n *html.Node) bool {
 // Structured is the page in parts, of the whole page rather than of its main
 // content.
 func (d *Document) Structured() Structured {
-	s := Structured{Title: d.Title(), Meta: maps.Clone(d.head.meta), Headings: []Heading{}, Paragraphs: []string{}}
+	s := Structured{Title: first(d.head.title, d.Title()), Meta: maps.Clone(d.head.meta), Headings: []Heading{}, Paragraphs: []string{}}
 	d.query.FindMatcher(selHeading).Each(func(_ int, h *goquery.Selection) {
 		n := h.Get(0)
 		if text := textOf(n); text != "" {
