@@ -24,8 +24,20 @@ func (w *writer) image(n *html.Node) {
 		}
 		return
 	}
+	if w.repeats(src) {
+		return
+	}
 	w.begin('!')
 	w.writeImage(n, src)
+}
+
+// repeats says whether the image before, with nothing between, is the same in
+// another size.
+func (w *writer) repeats(src string) bool {
+	path, _, _ := strings.Cut(src, "?")
+	same := w.imageEnd > 0 && w.imageEnd == len(w.out) && w.imagePath == path
+	w.imagePath = path
+	return same
 }
 
 // linkedImage writes an image that is all there is in a link. One that links
@@ -88,6 +100,7 @@ func (w *writer) writeImage(n *html.Node, src string) {
 	w.out = append(w.out, "]("...)
 	w.out = append(w.out, src...)
 	w.out = append(w.out, ')')
+	w.imageEnd = len(w.out)
 }
 
 // isPixel tells an image that is there to count its readers or to make room.

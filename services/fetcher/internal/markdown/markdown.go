@@ -78,6 +78,10 @@ type writer struct {
 	// fence is one backtick.
 	codeEnd   int
 	codePlain bool
+	// imageEnd is where the last image ends in out, imagePath its address up to
+	// the question mark.
+	imageEnd  int
+	imagePath string
 	// headMark is what begins the heading of which nothing was written yet.
 	headMark string
 	// cell is where the text of the current table cell begins in out.

@@ -107,7 +107,7 @@ func shown(n *html.Node) string {
 // each byte takes a step.
 func grammar(steps []byte) string {
 	tags := []string{"p", "b", "i", "em", "strong", "del", "code", "ul", "ol", "li", "blockquote", "h2", "div", "span", "a href=/x", "pre", "sub", "dl", "dt", "dd", "h4", "section", "figure"}
-	texts := []string{"a", "word ", " two words ", "*", "**", "_", "__", "`", "``", "[", "]", "(", ")", "](", "!", "!!", "<", "&", "&amp;amp;", "&lt;b&gt;", "\\", "#", "# x", "- ", "-", "+ ", "1", ".", "1. ",
+	texts := []string{"a", "word ", " two words ", "*", "**", "_", "__", "`", "``", "[", "]", "(", ")", "](", "!", "!!", "<", "&", "&amp;amp;", "&amp;amp", "amp", ";", "&lt;b&gt;", "\\", "#", "# x", "- ", "-", "+ ", "1", ".", "1. ",
 		"1)", ">", "> ", "~", "~~", "~~~", "=", "===", "---", "|", "| a |", ":", ":--", "\t", " ", "\n", "&nbsp;", "é", "字", "“", "”", ":", "http://a.b/c_d_", "[^1]", "[x]", "[ ]", "]:", "_a_", "*a*", "🙂", "y", "\u00ad", "www.a.b", "<br>", "<hr>", "&#32;"}
 	var b strings.Builder
 	var open []string

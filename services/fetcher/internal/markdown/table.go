@@ -43,6 +43,15 @@ func (w *writer) dataTable(n *html.Node) {
 	if len(g.rows) == 0 {
 		return
 	}
+	if g.width == 1 && g.header == 0 {
+		for _, r := range g.rows { // a list of no more than texts
+			w.want(blankLine)
+			w.beginBlock()
+			w.out = append(w.out, unbroken(g.text(r[0]))...)
+		}
+		w.want(blankLine)
+		return
+	}
 	w.want(blankLine)
 	w.beginBlock()
 	header, body := g.split()
@@ -216,7 +225,8 @@ func (s *shape) cell(n *html.Node, letters, paragraphs *int) {
 			case atom.Table:
 				s.nested = true
 				return // the table in it is asked for itself
-			case atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6, atom.Form, atom.Iframe, atom.Article, atom.Section, atom.Pre:
+			case atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6, atom.Form, atom.Iframe, atom.Article, atom.Section, atom.Pre,
+				atom.Hr, atom.Textarea, atom.Select:
 				s.blocks = true
 			case atom.P:
 				*paragraphs++

@@ -30,7 +30,7 @@ func (w *writer) text(s string) {
 		if w.mode == plain {
 			w.out = append(w.out, word...)
 		} else {
-			w.word(word, end < len(s))
+			w.word(word, end < len(s) && blank(s, end) > 0)
 		}
 		i = end
 	}
@@ -92,7 +92,7 @@ func invisible(s string, i int) int {
 
 // marks are the ASCII characters that can be Markdown anywhere in a line, and
 // leads those that can be so at its beginning.
-var marks, leads = table("\\`*_[]<&~|(:#.)"), table("#>-+=*_|:")
+var marks, leads = table("\\`*_[]<&;~|(:#.)"), table("#>-+=*_|:")
 
 func table(chars string) (t [utf8.RuneSelf]bool) {
 	for i := range len(chars) {
@@ -101,7 +101,7 @@ func table(chars string) (t [utf8.RuneSelf]bool) {
 	return t
 }
 
-// word writes one word, escaped. more says whether anything follows it in the
+// word writes one word, escaped. more says whether white space follows it in the
 // same text; where not, the character after it is not known.
 func (w *writer) word(s string, more bool) {
 	start := 0
@@ -158,7 +158,7 @@ func (w *writer) escapes(s string, i int, more bool) bool {
 	case '`':
 		return true
 	case '*':
-		return !(last && more && w.afterSpace())
+		return !last || !more || !w.afterSpace() || w.emphasized(len(w.spans))
 	case '_':
 		return w.escapesUnderscore(s, i)
 	case '~':
@@ -168,7 +168,9 @@ func (w *writer) escapes(s string, i int, more bool) bool {
 	case '<':
 		return last && !more || !last && (isLetter(s[i+1]) || s[i+1] == '/' || s[i+1] == '!' || s[i+1] == '?')
 	case '&':
-		return isEntity(s[i+1:], more)
+		return isEntity(s[i+1:])
+	case ';':
+		return i == 0 && w.endsEntity()
 	case '[': // at the beginning of a line it may be a check box or name a link
 		return w.inLink || !last && s[i+1] == '^' || last && !more || w.endsBracket() || w.lineText() == len(w.out)
 	case ']':
@@ -250,16 +252,32 @@ func (w *writer) numbers() bool {
 
 // isEntity says whether what follows an ampersand makes a character reference
 // of it.
-func isEntity(s string, more bool) bool {
+func isEntity(s string) bool {
 	i := 0
-	for i < len(s) && (isLetter(s[i]) || s[i] >= '0' && s[i] <= '9' || i == 0 && s[i] == '#') {
+	for i < len(s) && isEntityByte(s[i]) {
 		i++
 	}
-	if i == len(s) {
-		return !more
-	}
-	return i > 0 && s[i] == ';'
+	return i > 0 && i < len(s) && s[i] == ';'
 }
+
+// maxEntity is the longest name of a character reference, in bytes.
+const maxEntity = 40
+
+// endsEntity says whether the text ends with what a semicolon would make a
+// character reference of.
+func (w *writer) endsEntity() bool {
+	for i := len(w.out) - 1; i >= max(w.line, len(w.out)-maxEntity); i-- {
+		switch c := w.out[i]; {
+		case c == '&':
+			return i < len(w.out)-1
+		case !isEntityByte(c) && c != '*' && c != '~': // marks may yet go
+			return false
+		}
+	}
+	return false
+}
+
+func isEntityByte(c byte) bool { return isLetter(c) || c >= '0' && c <= '9' || c == '#' }
 
 func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
 
