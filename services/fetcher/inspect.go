@@ -89,17 +89,19 @@ func InspectPage(in PageInput) (PageReport, error) {
 		Published:    meta.Published,
 		Language:     meta.Language,
 		Text:         p.text(),
+		Markdown:     p.markdown(),
 		Links:        links[:min(len(links), maxLinks)],
 		Images:       images[:min(len(images), maxImages)],
 		Tables:       p.tableRows(),
 		Structured:   p.structured(),
 		Metadata:     meta,
 	}
-	if p.doc == nil {
-		r.Markdown = p.markdown()
-	}
-	if p.file != nil {
+	switch {
+	case p.file != nil:
 		r.PageType, r.Confidence = p.file.Kind, 1
+	case p.doc != nil:
+		c := p.doc.Content()
+		r.PageType, r.Confidence = string(c.Type), c.Confidence
 	}
 	p.tellCleansed()
 	r.Warnings = append([]string{}, p.warnings...)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/nanoclaw/nanoclaw/services/fetcher/internal/charset"
@@ -93,6 +94,9 @@ func (p *page) decode(src source) {
 	}
 }
 
+// warn says something once, however many views say it.
 func (p *page) warn(format string, args ...any) {
-	p.warnings = append(p.warnings, fmt.Sprintf(format, args...))
+	if w := fmt.Sprintf(format, args...); !slices.Contains(p.warnings, w) {
+		p.warnings = append(p.warnings, w)
+	}
 }

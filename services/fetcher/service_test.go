@@ -31,6 +31,7 @@ func TestFetchGivesWhatWasAskedFor(t *testing.T) {
 	s := newSite(t, serveBody("text/html; charset=utf-8", newsPage))
 	text := "The ferry is late\n\nThe ferry from the island came in two hours late this morning, and nobody at the pier was surprised.\n\n" +
 		"It had waited for the post, the captain said, and for the baker, who had overslept."
+	marked := "# " + strings.Replace(text, "baker", "[baker]("+s.url+"/baker?x=1)", 1) + "\n\n![The ferry](" + s.url + "/ferry.jpg)"
 	tests := []struct {
 		extract string
 		want    *fetcherv1.PageContent
@@ -38,6 +39,9 @@ func TestFetchGivesWhatWasAskedFor(t *testing.T) {
 	}{
 		{"", &fetcherv1.PageContent{Text: text}, int32(len(text))},
 		{"text", &fetcherv1.PageContent{Text: text}, int32(len(text))},
+		{"markdown", &fetcherv1.PageContent{Markdown: marked}, int32(len(marked))},
+		{"metadata", &fetcherv1.PageContent{}, 0},
+		{"raw", &fetcherv1.PageContent{Raw: newsPage}, int32(len(newsPage))},
 		{"links", &fetcherv1.PageContent{Links: []*fetcherv1.Link{{Text: "Home", Url: s.url + "/home"}, {Text: "baker", Url: s.url + "/baker?x=1"}}}, 0},
 		{"images", &fetcherv1.PageContent{Images: []*fetcherv1.Image{{Alt: "The ferry", Src: s.url + "/ferry.jpg"}}}, 0},
 		{"structured", &fetcherv1.PageContent{Structured: &fetcherv1.StructuredPage{
@@ -58,6 +62,12 @@ func TestFetchGivesWhatWasAskedFor(t *testing.T) {
 					FinalUrl: s.url, Charset: "utf-8", BodyBytes: int32(len(newsPage)), Attempts: 1,
 					Language: "en", Description: "All of it", Origin: "fetch_page:127.0.0.1",
 				},
+			}
+			if tt.extract == "" || tt.extract == "text" || tt.extract == "markdown" || tt.extract == "metadata" {
+				want.Metadata.PageType, want.Metadata.Confidence = "article", got.GetMetadata().GetConfidence()
+				if c := want.Metadata.Confidence; c <= 0 || c > 1 {
+					t.Errorf("confidence %v", c)
+				}
 			}
 			if !proto.Equal(got, want) {
 				t.Errorf("got  %v\nwant %v", got, want)

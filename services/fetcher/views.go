@@ -4,9 +4,11 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/nanoclaw/nanoclaw/services/fetcher/internal/cleanse"
 	"github.com/nanoclaw/nanoclaw/services/fetcher/internal/contenttype"
 	"github.com/nanoclaw/nanoclaw/services/fetcher/internal/document"
 	"github.com/nanoclaw/nanoclaw/services/fetcher/internal/extract"
+	"github.com/nanoclaw/nanoclaw/services/fetcher/internal/markdown"
 )
 
 // text is the main content of HTML, the content of a document, and other text as
@@ -15,7 +17,9 @@ func (p *page) text() string {
 	switch {
 	case p.doc != nil:
 		text, warnings := p.doc.Text()
-		p.warnings = append(p.warnings, warnings...)
+		for _, w := range warnings {
+			p.warn("%s", w)
+		}
 		return p.harmless(text)
 	case p.file != nil:
 		return p.harmless(p.file.Text())
@@ -27,13 +31,40 @@ func (p *page) text() string {
 func (p *page) markdown() string {
 	switch {
 	case p.doc != nil:
-		return p.text()
+		return p.harmless(p.contentMarkdown())
 	case p.file != nil:
 		return p.harmless(p.file.Markdown())
 	case p.kind.Type == contenttype.Plain || p.kind.Type == contenttype.Markdown:
 		return p.harmless(p.decoded)
 	}
 	return p.harmless(document.Fenced(p.decoded, codeName(p.kind.Type)))
+}
+
+// contentMarkdown is the main content of HTML; a page whose content cannot be
+// told from its frame gives all its text.
+func (p *page) contentMarkdown() string {
+	c := p.doc.Content()
+	var b strings.Builder
+	report := markdown.Write(&b, c.Root, markdown.Options{Base: p.doc.Base(), Skip: c.Skip})
+	if report.Addresses > 0 {
+		p.warn("addresses: %d links or images have addresses that are too long and stand without them", report.Addresses)
+	}
+	if b.Len() == 0 {
+		text := p.doc.FullText()
+		if text != "" {
+			p.warn("whole_page: no main content was found; this is all text of the page")
+		}
+		return text
+	}
+	p.tellHidden()
+	return b.String()
+}
+
+// tellHidden says that text was left out.
+func (p *page) tellHidden() {
+	if n := p.doc.Content().Hidden; n > 0 {
+		p.warn("hidden_text: %d characters that readers of the page do not see were left out", n)
+	}
 }
 
 // codeName is how Markdown calls text of a media type: the end of its subtype.
@@ -78,12 +109,29 @@ func (p *page) images() []extract.Image {
 	return p.harmlessImages(p.doc.Images())
 }
 
-// tables are the tables of data.
+// tables are the tables of data: of HTML those of the main content, or where it
+// has none, of the page.
 func (p *page) tables() []document.Table {
-	if p.file == nil {
+	switch {
+	case p.file != nil:
+		return p.harmlessTables(p.file.Tables())
+	case p.doc == nil:
 		return nil
 	}
-	return p.harmlessTables(p.file.Tables())
+	c := p.doc.Content()
+	found := markdown.Tables(c.Root, markdown.Options{Base: p.doc.Base(), Skip: c.Skip})
+	if len(found) == 0 {
+		root := c.Root
+		for root.Parent != nil {
+			root = root.Parent
+		}
+		found = markdown.Tables(root, markdown.Options{Base: p.doc.Base(), Skip: cleanse.Hidden})
+	}
+	out := make([]document.Table, 0, len(found))
+	for _, t := range found {
+		out = append(out, document.Table{Caption: t.Caption, Header: t.Header, Rows: t.Rows})
+	}
+	return p.harmlessTables(out)
 }
 
 // tableRows are the rows alone.
@@ -133,7 +181,7 @@ func (p *page) metadata() extract.Metadata {
 		return p.harmlessMetadata(p.doc.Metadata())
 	case p.file != nil:
 		a := p.file.About
-		return p.harmlessMetadata(extract.Metadata{Title: a.Title, Byline: a.Byline, Description: a.Description, Published: a.Published, Language: a.Language})
+		return p.harmlessMetadata(extract.Metadata{Title: a.Title, Byline: a.Byline, Description: a.Description, Published: a.Published, Modified: a.Modified, Language: a.Language})
 	}
 	return extract.Metadata{}
 }

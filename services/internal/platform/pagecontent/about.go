@@ -1,6 +1,10 @@
 package pagecontent
 
-import fetcherv1 "github.com/nanoclaw/nanoclaw/gen/go/nanoclaw/fetcher/v1"
+import (
+	"math"
+
+	fetcherv1 "github.com/nanoclaw/nanoclaw/gen/go/nanoclaw/fetcher/v1"
+)
 
 // About is what a model is told of a page or document beside its content; what
 // is empty costs it nothing.
@@ -24,7 +28,7 @@ type About struct {
 func AboutOf(extract string, m *fetcherv1.PageMetadata) About {
 	a := About{
 		Byline: m.GetByline(), Published: m.GetPublished(), Modified: m.GetModified(), Language: m.GetLanguage(),
-		PageType: m.GetPageType(), Confidence: m.GetConfidence(), Pages: m.GetPages(),
+		PageType: m.GetPageType(), Confidence: math.Round(m.GetConfidence()*100) / 100, Pages: m.GetPages(),
 	}
 	if extract == Metadata {
 		a.Canonical, a.SiteName, a.Description, a.Properties = m.GetCanonical(), m.GetSiteName(), m.GetDescription(), m.GetProperties()

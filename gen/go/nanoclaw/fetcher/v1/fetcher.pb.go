@@ -1331,9 +1331,10 @@ type PageMetadata struct {
 	Description string `protobuf:"bytes,17,opt,name=description,proto3" json:"description,omitempty"`
 	// What kind of page it is: article, forum, product, collection, listing,
 	// documentation or service; document, spreadsheet, presentation, image, feed or
-	// data for what is no web page; empty when unknown.
+	// data for what is no web page; empty when unknown, and for extract types that do
+	// not look for the main content.
 	PageType string `protobuf:"bytes,18,opt,name=page_type,json=pageType,proto3" json:"page_type,omitempty"`
-	// How likely the main content is what was extracted, 0 to 1.
+	// How likely page_type is right, 0 to 1.
 	Confidence float64 `protobuf:"fixed64,19,opt,name=confidence,proto3" json:"confidence,omitempty"`
 	// Characters that readers of the page do not see and that were left out.
 	HiddenChars int32 `protobuf:"varint,20,opt,name=hidden_chars,json=hiddenChars,proto3" json:"hidden_chars,omitempty"`

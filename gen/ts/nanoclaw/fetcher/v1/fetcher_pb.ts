@@ -1493,14 +1493,15 @@ export type PageMetadata = Message<"nanoclaw.fetcher.v1.PageMetadata"> & {
   /**
    * What kind of page it is: article, forum, product, collection, listing,
    * documentation or service; document, spreadsheet, presentation, image, feed or
-   * data for what is no web page; empty when unknown.
+   * data for what is no web page; empty when unknown, and for extract types that do
+   * not look for the main content.
    *
    * @generated from field: string page_type = 18;
    */
   pageType: string;
 
   /**
-   * How likely the main content is what was extracted, 0 to 1.
+   * How likely page_type is right, 0 to 1.
    *
    * @generated from field: double confidence = 19;
    */
@@ -1671,14 +1672,15 @@ export type PageMetadataJson = {
   /**
    * What kind of page it is: article, forum, product, collection, listing,
    * documentation or service; document, spreadsheet, presentation, image, feed or
-   * data for what is no web page; empty when unknown.
+   * data for what is no web page; empty when unknown, and for extract types that do
+   * not look for the main content.
    *
    * @generated from field: string page_type = 18;
    */
   pageType?: string;
 
   /**
-   * How likely the main content is what was extracted, 0 to 1.
+   * How likely page_type is right, 0 to 1.
    *
    * @generated from field: double confidence = 19;
    */
