@@ -216,6 +216,7 @@ var expected = map[string]string{
 	"tasks list":        "completed",
 	"tools list":        "web_search",
 	"fetch $":           world.Article,
+	"fetch -":           `Gull,"7,5"`,
 	"inspect url":       `"verdict":"deny"`,
 	"inspect args":      `"repairs":["trailing comma removed"]`,
 	"inspect stream":    `"name":"now","arguments":{}`,
