@@ -76,6 +76,7 @@ func TestARunGoesOnAfterItsOwnerDiedInACorrectorPass(t *testing.T) {
 					first := w.engine("a")
 					r := first.ask("")
 					time.Sleep(time.Second)
+					synctest.Wait()
 					if effects.Load() != 0 || len(w.corrections) != 2 {
 						t.Fatalf("%d effects and %d passes before the end", effects.Load(), len(w.corrections))
 					}
