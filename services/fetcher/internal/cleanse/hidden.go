@@ -41,6 +41,8 @@ type look struct {
 	positioned        bool
 	clipped           bool // cut to nothing, where it is positioned
 	flat              bool // without width or height
+	padded            bool // with room of its own above or below
+	fontless          bool // its letters have no size
 	cut               bool // what does not fit is not shown
 	inkless           bool // its letters have no color
 	inkClip           bool // its background shows through its letters
@@ -69,7 +71,9 @@ func HiddenByStyle(n *html.Node, style string) bool {
 		}
 	}
 	switch {
-	case l.positioned && (l.away || l.clipped), l.flat && l.cut, l.inkless && !l.inkClip:
+	case l.positioned && (l.away || l.clipped), l.flat && l.cut && !l.padded, l.inkless && !l.inkClip:
+		return true
+	case l.fontless && !fontInside(n):
 		return true
 	case l.color != "":
 		return l.noContrast(n)
@@ -88,15 +92,19 @@ func (l *look) declare(key, val string) bool {
 	case 'o':
 		return l.declareO(key, val)
 	case 'f':
-		return isSmall(key, val)
+		l.fontless = l.fontless || isSmall(key, val)
 	case 't':
 		return l.declareT(key, val)
 	case 'z', 's':
 		v, ok := number(val)
 		return (is(key, "zoom") || is(key, "scale")) && ok && v <= 0
 	case 'p':
-		if is(key, "position") {
+		switch {
+		case is(key, "position"):
 			l.positioned = is(val, "absolute") || is(val, "fixed")
+		case is(key, "padding-bottom"), is(key, "padding-top"), is(key, "padding"):
+			// Pictures and films keep their shape in a box of padding alone.
+			l.padded = l.padded || strings.ContainsAny(val, "123456789")
 		}
 	case 'l', 'r':
 		l.away = l.away || (is(key, "left") || is(key, "right")) && far(val)
@@ -117,6 +125,46 @@ func (l *look) declare(key, val string) bool {
 			l.inkless = l.inkless || noInk(val)
 		case is(key, "-webkit-background-clip"):
 			l.inkClip = l.inkClip || has(val, "text")
+		}
+	}
+	return false
+}
+
+// maxLooked is how many nodes are looked at for a size of letters.
+const maxLooked = 200
+
+// fontInside says whether an element without a size of letters has no text of
+// its own, and something in it that gives its letters a size: newsletters and
+// rows of boxes are made so.
+func fontInside(n *html.Node) bool {
+	for c := n.FirstChild; c != nil; c = c.NextSibling {
+		if c.Type == html.TextNode && strings.TrimSpace(c.Data) != "" {
+			return false
+		}
+	}
+	looked := 0
+	for d := range n.Descendants() {
+		if looked++; looked > maxLooked {
+			return false
+		}
+		for i := range d.Attr {
+			if d.Attr[i].Key == "style" && givesFont(d.Attr[i].Val) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// givesFont says whether a style gives letters a size that can be read.
+func givesFont(style string) bool {
+	for style != "" {
+		var decl string
+		decl, style, _ = strings.Cut(style, ";")
+		key, val, _ := strings.Cut(decl, ":")
+		key, val = strings.TrimSpace(key), strings.TrimSpace(val)
+		if v, ok := number(val); is(key, "font-size") && !isSmall(key, val) && (v > 0 || !ok) {
+			return true
 		}
 	}
 	return false

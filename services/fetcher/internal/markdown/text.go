@@ -170,7 +170,7 @@ func (w *writer) escapes(s string, i int, more bool) bool {
 	case '&':
 		return isEntity(s[i+1:])
 	case ';':
-		return i == 0 && w.endsEntity()
+		return w.endsEntity()
 	case '[': // at the beginning of a line it may be a check box or name a link
 		return w.inLink || !last && s[i+1] == '^' || last && !more || w.endsBracket() || w.lineText() == len(w.out)
 	case ']':
@@ -269,7 +269,11 @@ func (w *writer) endsEntity() bool {
 	for i := len(w.out) - 1; i >= max(w.line, len(w.out)-maxEntity); i-- {
 		switch c := w.out[i]; {
 		case c == '&':
-			return i < len(w.out)-1
+			escapes := 0
+			for i-escapes > 0 && w.out[i-escapes-1] == '\\' {
+				escapes++
+			}
+			return i < len(w.out)-1 && escapes%2 == 0
 		case !isEntityByte(c) && c != '*' && c != '~': // marks may yet go
 			return false
 		}
