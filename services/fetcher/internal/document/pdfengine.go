@@ -27,6 +27,9 @@ type pdfEngine struct {
 
 	mu    sync.Mutex
 	cache wazero.CompilationCache
+
+	compiling sync.Mutex // held while the first machine is made
+	ready     bool       // guarded by compiling
 }
 
 // machine is PDFium for one document.
@@ -48,11 +51,25 @@ func (e *pdfEngine) start(ctx context.Context) (*machine, error) {
 	// Not ctx itself: the machine is closed with calls of its own.
 	life, end := context.WithCancel(ctx)
 	m.end = end
-	if err := m.boot(life, e.compiled()); err != nil {
+	if err := e.boot(life, m); err != nil {
 		m.close()
 		return nil, fmt.Errorf("start the PDF reader: %w", err)
 	}
 	return m, nil
+}
+
+// boot starts a machine. The first one alone compiles the program, which takes
+// seconds and some 300 MB; others wait for it.
+func (e *pdfEngine) boot(ctx context.Context, m *machine) error {
+	e.compiling.Lock()
+	if e.ready {
+		e.compiling.Unlock()
+		return m.boot(ctx, e.compiled())
+	}
+	defer e.compiling.Unlock()
+	err := m.boot(ctx, e.compiled())
+	e.ready = err == nil
+	return err
 }
 
 func (m *machine) boot(ctx context.Context, compiled wazero.CompilationCache) (err error) {
