@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"log/slog"
 	"time"
 
@@ -14,27 +13,44 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/nanoclaw/nanoclaw/services/search/internal/adapter"
+	"github.com/nanoclaw/nanoclaw/services/search/internal/answercache"
 	"github.com/nanoclaw/nanoclaw/services/search/internal/canon"
-	"github.com/nanoclaw/nanoclaw/services/search/internal/exchange"
 	"github.com/nanoclaw/nanoclaw/services/search/internal/outcome"
-	"github.com/nanoclaw/nanoclaw/services/search/internal/pacing"
-	"github.com/nanoclaw/nanoclaw/services/search/internal/transport"
+)
+
+// Where the answer of an attempt came from.
+const (
+	cacheHit   = "HIT"
+	cacheMiss  = "MISS"
+	cacheStale = "STALE"
 )
 
 // attempt is one question to one engine and what came of it.
 type attempt struct {
-	provider    string
-	outcome     outcome.Outcome
-	status      int
-	latency     time.Duration
+	provider string
+	family   string
+	outcome  outcome.Outcome
+	status   int
+	latency  time.Duration
+	// page has the results that the domain filter let through, each page of the
+	// web once.
 	page        adapter.Page
 	filteredOut int
 	// dropped are the options that the engine does not know.
-	dropped []adapter.Option
+	dropped adapter.Dropped
+	// cached is where the answer came from; empty when it was not looked up.
+	cached string
+	// at is when the engine answered.
+	at time.Time
+	// cost is what this caller's question cost in US dollars.
+	cost float64
+	// skipped says that the engine was not asked, and outcome why.
+	skipped bool
 }
 
-// attempt asks one engine within its own time limit.
-func (s *Service) attempt(ctx context.Context, e *engine, q request) attempt {
+// attempt asks one engine within its own time limit, or takes its answer of the
+// last minutes.
+func (s *Service) attempt(ctx context.Context, e candidate, q request, w watcher) attempt {
 	ctx, span := s.tracer.Start(ctx, "search.attempt", trace.WithSpanKind(trace.SpanKindClient),
 		trace.WithAttributes(
 			attribute.String("search.provider", e.Name()),
@@ -42,64 +58,96 @@ func (s *Service) attempt(ctx context.Context, e *engine, q request) attempt {
 		))
 	defer span.End()
 	start := time.Now()
-	a := s.ask(ctx, e, q)
-	a.provider, a.latency = e.Name(), time.Since(start)
+	a := s.answerOf(ctx, e, q, w)
+	a.latency = time.Since(start)
 	s.record(ctx, span, a)
+	w.finished(a)
 	return a
 }
 
-func (s *Service) ask(ctx context.Context, e *engine, q request) attempt {
-	if err := e.gate.Wait(ctx, s.cfg.QueueWait); err != nil {
-		return attempt{outcome: notOurTurn(ctx, err)}
-	}
-	limited, cancel := context.WithTimeout(ctx, s.cfg.AttemptTimeout)
-	defer cancel()
-	got := exchange.Ask(limited, s.client, e.Adapter, q.query(), e.trust)
-	a := attempt{status: got.Response.Status, dropped: got.Plan.Dropped}
-	a.page, a.outcome = judge(e.Capabilities(), got.Page, got.Outcome, q.text, got.Plan.SentText)
-	if a.outcome.Code == outcome.LayoutUnrecognised {
-		s.keep(ctx, e.Name(), got.Response, q.text, a.outcome.Detail)
-	}
-	if a.outcome.Code.HasResults() {
-		a.narrow(q)
-	}
+// passOver is the attempt of an engine that is not asked.
+func (s *Service) passOver(ctx context.Context, e *engine, q request, o outcome.Outcome, w watcher) attempt {
+	_, span := s.tracer.Start(ctx, "search.attempt", trace.WithAttributes(
+		attribute.String("search.provider", e.Name()),
+		attribute.String("search.query_sha256", digest(q.text)),
+	))
+	defer span.End()
+	a := attempt{provider: e.Name(), family: e.Capabilities().Family, outcome: o, skipped: true}
+	s.record(ctx, span, a)
+	w.finished(a)
 	return a
 }
 
-// keep writes down an answer that could not be read. That it cannot is told to
-// the operator and is nobody else's matter.
-func (s *Service) keep(ctx context.Context, provider string, r adapter.Response, query, detail string) {
-	if s.unread == nil {
-		return
-	}
-	file, err := s.unread.Keep(provider, r, query, detail)
+// answerOf is the answer of the cache, or of the engine.
+func (s *Service) answerOf(ctx context.Context, e candidate, q request, w watcher) attempt {
+	a := attempt{provider: e.Name(), family: e.Capabilities().Family}
+	key, err := answercache.Key(e.setting, q.asked)
 	if err != nil {
-		s.log.LogAttrs(ctx, slog.LevelError, "an answer that could not be read was not kept", slog.String("provider", provider), slog.Any("error", err))
+		a.outcome = outcome.Because(outcome.BadRequest, err.Error())
+		return a
+	}
+	if q.cache == cacheUse {
+		if kept, age := s.answers.Get(ctx, key, q.asked); age == answercache.Fresh {
+			a.cached = cacheHit
+			a.take(kept, q)
+			w.received(a)
+			return a
+		}
+		a.cached = cacheMiss
+	}
+	if !e.unwell {
+		w.asking(a.provider, q.text)
+	}
+	got := s.share(ctx, e.engine, q, key)
+	a.skipped = got.skipped
+	if got.billed.CompareAndSwap(false, true) {
+		a.cost = got.cost
+	}
+	a.take(got.answer, q)
+	if a.outcome.Code.Answered() {
+		w.received(a)
+	}
+	return a
+}
+
+// staleAnswer is an answer of the last hour, for when nobody answers now.
+func (s *Service) staleAnswer(ctx context.Context, e *engine, q request, w watcher) (attempt, bool) {
+	key, err := answercache.Key(e.setting, q.asked)
+	if err != nil || q.cache != cacheUse {
+		return attempt{}, false
+	}
+	kept, age := s.answers.Get(ctx, key, q.asked)
+	if age == answercache.Gone {
+		return attempt{}, false
+	}
+	ctx, span := s.tracer.Start(ctx, "search.attempt", trace.WithAttributes(
+		attribute.String("search.provider", e.Name()), attribute.String("search.query_sha256", digest(q.text)),
+	))
+	defer span.End()
+	a := attempt{provider: e.Name(), family: e.Capabilities().Family, cached: cacheStale}
+	a.take(kept, q)
+	s.record(ctx, span, a)
+	w.finished(a)
+	return a, true
+}
+
+// take is the answer as far as it is for this caller: without repeated pages and
+// pages outside the caller's domains.
+func (a *attempt) take(got answercache.Answer, q request) {
+	a.outcome, a.status, a.dropped, a.at = got.Outcome, got.Status, got.Dropped, got.At
+	a.page = got.Page
+	if !a.outcome.Code.HasResults() {
 		return
 	}
-	s.log.LogAttrs(ctx, slog.LevelWarn, "an answer that could not be read is kept", slog.String("provider", provider), slog.String("file", file))
-}
-
-// notOurTurn is the outcome of an engine that was not even asked.
-func notOurTurn(ctx context.Context, err error) outcome.Outcome {
-	if busy, ok := errors.AsType[*pacing.BusyError](err); ok {
-		return outcome.Outcome{Code: outcome.RateLimited, Detail: "our own pace for this engine", RetryAfter: busy.Wait}
-	}
-	return transport.Failure(context.Cause(ctx))
-}
-
-// narrow takes out repeated pages and pages outside the caller's domains, and
-// keeps as many as were asked for.
-func (a *attempt) narrow(q request) {
 	seen := map[string]bool{}
 	var kept []adapter.Result
-	for _, r := range a.page.Results {
+	for _, r := range got.Page.Results {
 		key := canon.Key(r.URL)
 		switch {
 		case seen[key]:
 		case !q.filter.Allows(r.URL):
 			a.filteredOut++
-		case len(kept) < q.maxResults:
+		default:
 			kept = append(kept, r)
 		}
 		seen[key] = true
@@ -107,7 +155,7 @@ func (a *attempt) narrow(q request) {
 	a.page.Results = kept
 	if len(kept) == 0 {
 		a.outcome = outcome.Because(outcome.EmptyAfterFilter, "no result on the domains asked for")
-		a.page = adapter.Page{}
+		a.page = a.page.WithoutResults()
 	}
 }
 
@@ -119,11 +167,15 @@ func (s *Service) record(ctx context.Context, span trace.Span, a attempt) {
 		attribute.Int("search.count", len(a.page.Results)),
 		attribute.Int("search.filtered_out", a.filteredOut),
 		attribute.StringSlice("search.dropped_options", names(a.dropped)),
+		attribute.String("search.cache", a.cached),
+		attribute.Bool("search.skipped", a.skipped),
+		attribute.Float64("search.cost_usd", a.cost),
 		attribute.Int("http.response.status_code", a.status),
 	)
 	s.attempts.Add(ctx, 1, metric.WithAttributes(
-		attribute.String("search.provider", a.provider), attribute.String("search.outcome", code)))
-	if a.outcome.Code.Answered() {
+		attribute.String("search.provider", a.provider), attribute.String("search.outcome", code),
+		attribute.String("search.cache", a.cached), attribute.Bool("search.skipped", a.skipped)))
+	if a.outcome.Code.Answered() || a.skipped {
 		return
 	}
 	span.SetStatus(otelcodes.Error, code)

@@ -2,36 +2,44 @@ package search
 
 import (
 	"cmp"
-	"maps"
-	"slices"
 
-	"github.com/nanoclaw/nanoclaw/services/search/internal/bing"
-	"github.com/nanoclaw/nanoclaw/services/search/internal/duckduckgo"
+	"github.com/nanoclaw/nanoclaw/services/search/internal/catalog"
 	"github.com/nanoclaw/nanoclaw/services/search/internal/selection"
 )
 
 // EngineAddress is where a search engine is asked.
-type EngineAddress struct{ Engine, URL string }
+type EngineAddress struct {
+	// Engine is its name, Section where its settings stand below search.
+	Engine, Section string
+	URL             string
+	// Moved says that the address is the operator's and not the engine's own.
+	Moved bool
+}
 
-// Engines are the engines that a search asks when its caller names none, the
-// first one first. The error is that of a search when there is none.
+// Engines are the engines that a search of no particular language asks when its
+// caller names none, the first one first. The error is that of a search when
+// there is none.
 func (c Config) Engines() ([]EngineAddress, error) {
-	at := map[string]string{
-		bing.Name:           cmp.Or(c.Bing.BaseURL, bing.DefaultBaseURL),
-		duckduckgo.NameHTML: cmp.Or(c.DuckDuckGo.BaseURL, duckduckgo.DefaultHTMLBaseURL),
-		duckduckgo.NameLite: cmp.Or(c.DuckDuckGoLite.BaseURL, duckduckgo.DefaultLiteBaseURL),
+	missing, at := map[string]string{}, map[string]EngineAddress{}
+	for _, e := range c.engines() {
+		at[e.name] = EngineAddress{e.name, e.section, cmp.Or(e.BaseURL, catalog.Address(e.name)), e.BaseURL != ""}
+		if a, ok := catalog.New(e.name, e.settings); ok {
+			missing[e.name] = lacks(a)
+		}
 	}
-	rules := selection.Rules{Configured: c.Adapter, Default: defaultOrder(), Known: slices.Sorted(maps.Keys(at))}
-	if err := rules.Validate(); err != nil {
+	rules := c.rules(missing)
+	if err := rules.CheckConfigured(); err != nil {
 		return nil, err
 	}
-	names, err := rules.Order("")
+	tiers, err := rules.Tiers(selection.Request{})
 	if err != nil {
 		return nil, err
 	}
 	var all []EngineAddress
-	for _, name := range names {
-		all = append(all, EngineAddress{name, at[name]})
+	for _, tier := range tiers {
+		for _, name := range tier {
+			all = append(all, at[name])
+		}
 	}
 	return all, nil
 }

@@ -3,12 +3,10 @@ package search
 import (
 	"errors"
 	"fmt"
-	"net/url"
 	"time"
 
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/ratelimit"
 	"github.com/nanoclaw/nanoclaw/services/search/internal/bing"
-	"github.com/nanoclaw/nanoclaw/services/search/internal/duckduckgo"
 )
 
 // Bounds of a search, the same for every caller.
@@ -19,6 +17,12 @@ const (
 	MaxQueryRunes = 400
 	// MaxResultsCap is the most results of one search.
 	MaxResultsCap = 10
+	// MaxPage is the last page that can be asked for; most engines have fewer.
+	MaxPage = 50
+	// MaxPassageTokens is the largest budget for passages.
+	MaxPassageTokens = 32768
+	// MaxProviders is how many engines a search can name.
+	MaxProviders = 4
 )
 
 const (
@@ -27,17 +31,27 @@ const (
 	// A tool call has 15 s: two attempts and a turn in the queue fit in.
 	defaultAttemptTimeout = 6 * time.Second
 	defaultQueueWait      = 4 * time.Second
+	// defaultFusedWait is how long the quick engines of a fused search wait for
+	// the slow ones.
+	defaultFusedWait = 2500 * time.Millisecond
 	// defaultMinGap is the distance at which engines tolerate being scraped.
 	defaultMinGap = 2 * time.Second
+	// answerCacheBytes is what this process keeps of answers without Redis.
+	answerCacheBytes = 16 << 20
 )
 
 // Config is what an operator may set.
 type Config struct {
-	// Adapter is the engine to use: bing, duckduckgo or duckduckgo_lite; api
-	// and brave are accepted and answer that they are not available. Empty
-	// means bing, with duckduckgo when bing cannot answer. One that is named
-	// is never replaced by another.
+	// Adapter is the one engine to use, by its name in Engines; api stands for
+	// anthropic, brave for brave_llm. Empty means the policy. One that is named is
+	// never replaced by another.
 	Adapter string `config:"adapter"`
+	// Policy names the engines to ask and their order by the base language of the
+	// search (zh, en); "*" stands for all languages without an entry. Without "*"
+	// those have the built-in order: engines that were given their key or address,
+	// the cheapest and then the quickest first, bing, duckduckgo (for Chinese
+	// baidu before it).
+	Policy map[string][]string `config:"policy"`
 	// MaxResults is how many results a search gives when the caller does not
 	// say, 1 to MaxResultsCap.
 	MaxResults int `config:"max_results"`
@@ -49,23 +63,27 @@ type Config struct {
 	AttemptTimeout time.Duration `config:"attempt_timeout"`
 	// QueueWait is the longest wait for an engine's turn.
 	QueueWait time.Duration `config:"queue_wait"`
+	// FusedWait is how long a fused search that has results waits for engines
+	// that have not answered.
+	FusedWait time.Duration `config:"fused_wait"`
 	// Market is the Bing market for queries whose script does not tell their
 	// language, such as en-US.
 	Market string `config:"market"`
+	// Egress names the network by which this process reaches the web, where
+	// replicas that share a Redis leave by different ones: an engine that blocks
+	// one address does not block the others.
+	Egress string `config:"egress"`
 
-	Bing           EngineConfig `config:"bing"`
-	DuckDuckGo     EngineConfig `config:"duckduckgo"`
-	DuckDuckGoLite EngineConfig `config:"duckduckgo_lite"`
-}
-
-// EngineConfig is what an operator may set for one engine.
-type EngineConfig struct {
-	// BaseURL replaces the engine's own scheme and host, for a mirror or a
-	// proxy. It may be a private address; where it redirects to may not.
-	BaseURL string `config:"base_url"`
-	// MinGap is the least distance between two requests. 0 means 2 s at the
-	// engine's own address and none at a BaseURL; less than 0 means none.
-	MinGap time.Duration `config:"min_gap"`
+	Bing           EngineConfig    `config:"bing"`
+	DuckDuckGo     EngineConfig    `config:"duckduckgo"`
+	DuckDuckGoLite EngineConfig    `config:"duckduckgo_lite"`
+	Baidu          EngineConfig    `config:"baidu"`
+	SearXNG        EngineConfig    `config:"searxng"`
+	Brave          KeyedConfig     `config:"brave"`
+	Tavily         KeyedConfig     `config:"tavily"`
+	Bocha          KeyedConfig     `config:"bocha"`
+	Zhipu          ZhipuConfig     `config:"zhipu"`
+	Anthropic      AnthropicConfig `config:"anthropic"`
 }
 
 // DefaultConfig returns the defaults.
@@ -75,12 +93,10 @@ func DefaultConfig() Config {
 		CallsPerMinute: defaultCallsPerMinute,
 		AttemptTimeout: defaultAttemptTimeout,
 		QueueWait:      defaultQueueWait,
+		FusedWait:      defaultFusedWait,
 		Market:         bing.DefaultMarket,
 	}
 }
-
-// defaultOrder is asked when nobody names an engine.
-func defaultOrder() []string { return []string{bing.Name, duckduckgo.NameHTML} }
 
 // Validate reports every setting that cannot work.
 func (c Config) Validate() error {
@@ -97,40 +113,16 @@ func (c Config) Validate() error {
 	if c.QueueWait < 0 {
 		errs = append(errs, fmt.Errorf("search.queue_wait is %s: it must be 0 or longer", c.QueueWait))
 	}
-	for _, e := range []struct {
-		name string
-		cfg  EngineConfig
-	}{{bing.Name, c.Bing}, {duckduckgo.NameHTML, c.DuckDuckGo}, {duckduckgo.NameLite, c.DuckDuckGoLite}} {
-		if err := e.cfg.validate(); err != nil {
-			errs = append(errs, fmt.Errorf("search.%s.base_url: %w", e.name, err))
+	if c.FusedWait <= 0 {
+		errs = append(errs, fmt.Errorf("search.fused_wait is %s: it must be longer than 0", c.FusedWait))
+	}
+	for _, e := range c.engines() {
+		if err := e.validate(); err != nil {
+			errs = append(errs, err)
 		}
 	}
+	if err := c.checkPolicy(); err != nil {
+		errs = append(errs, err)
+	}
 	return errors.Join(errs...)
-}
-
-func (e EngineConfig) validate() error {
-	if e.BaseURL == "" {
-		return nil
-	}
-	u, err := url.Parse(e.BaseURL)
-	switch {
-	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
-		return errors.New("give an absolute http or https address, such as https://search.example.com")
-	case u.User != nil:
-		return errors.New("an address with a password in it ends up in logs; put the engine behind a proxy that adds it")
-	case u.RawQuery != "" || u.Fragment != "":
-		return errors.New("give scheme, host and path alone: the query is added")
-	}
-	return nil
-}
-
-// gap is the distance between requests that follows from the settings.
-func (e EngineConfig) gap() time.Duration {
-	switch {
-	case e.MinGap < 0, e.MinGap == 0 && e.BaseURL != "":
-		return 0
-	case e.MinGap == 0:
-		return defaultMinGap
-	}
-	return e.MinGap
 }

@@ -2,12 +2,13 @@ package search
 
 import (
 	"cmp"
+	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/ratelimit"
 	"github.com/nanoclaw/nanoclaw/services/search/internal/adapter"
-	"github.com/nanoclaw/nanoclaw/services/search/internal/bing"
-	"github.com/nanoclaw/nanoclaw/services/search/internal/duckduckgo"
+	"github.com/nanoclaw/nanoclaw/services/search/internal/catalog"
 	"github.com/nanoclaw/nanoclaw/services/search/internal/outcome"
 	"github.com/nanoclaw/nanoclaw/services/search/internal/pacing"
 	"github.com/nanoclaw/nanoclaw/services/search/internal/relevance"
@@ -19,26 +20,54 @@ type engine struct {
 	adapter.Adapter
 	gate  *pacing.Gate
 	trust transport.Trust
+	// place names the engine as it is reached from here: for its queue and its
+	// health.
+	place string
+	// setting names everything of its configuration that changes its answers.
+	setting string
+	// missing says in words what it lacks to be asked; empty for nothing.
+	missing  string
+	keyGiven bool
 }
 
-// engines is the one list of the engines there are. limiter keeps their pace.
+// engines makes the engines there are. limiter keeps their pace.
 func engines(cfg Config, limiter ratelimit.Limiter) map[string]*engine {
 	out := map[string]*engine{}
-	add := func(a adapter.Adapter, e EngineConfig) {
-		out[a.Name()] = &engine{a, pacing.New(limiter, queueKey(a.Name(), e.BaseURL), e.gap()), transport.Trust(e.BaseURL != "")}
+	for _, e := range cfg.engines() {
+		a, ok := catalog.New(e.name, e.settings)
+		if !ok {
+			continue // cannot be: a test holds the lists together
+		}
+		place := placeOf(e.name, e.BaseURL, cfg.Egress)
+		s := e.settings
+		out[e.name] = &engine{
+			Adapter: a, gate: pacing.New(limiter, "search/engine/"+place, e.gap(a.Capabilities().Scraped)),
+			trust: transport.Trust(e.BaseURL != ""), place: place, missing: lacks(a), keyGiven: s.Key != "",
+			setting: fmt.Sprintf("%s %q %q %q %q", place, s.Market, s.Model, s.Tool, s.Index),
+		}
 	}
-	add(bing.New(bing.Config{BaseURL: cfg.Bing.BaseURL, Market: cfg.Market}), cfg.Bing)
-	add(duckduckgo.NewHTML(cfg.DuckDuckGo.BaseURL), cfg.DuckDuckGo)
-	add(duckduckgo.NewLite(cfg.DuckDuckGoLite.BaseURL), cfg.DuckDuckGoLite)
 	return out
 }
 
-// queueKey names the queue for an engine at an address.
-func queueKey(name, baseURL string) string {
-	if baseURL == "" {
-		return "search/engine/" + name
+// lacks says in words what an engine lacks to be asked.
+func lacks(a adapter.Adapter) string {
+	_, err := a.Plan(adapter.Query{Text: "search"})
+	if !errors.Is(err, adapter.ErrNotConfigured) {
+		return ""
 	}
-	return "search/engine/" + name + "@" + baseURL
+	return strings.TrimPrefix(err.Error(), adapter.ErrNotConfigured.Error()+": ")
+}
+
+// placeOf names an engine at an address, as it is reached from a network.
+func placeOf(name, baseURL, egress string) string {
+	place := name
+	if baseURL != "" {
+		place += "@" + baseURL
+	}
+	if egress != "" {
+		place += " from " + egress
+	}
+	return place
 }
 
 // judge says what an answer is to the query. When the engine searched for

@@ -1,9 +1,14 @@
 package search
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"math"
+	"slices"
 	"strings"
+	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"google.golang.org/grpc/codes"
@@ -11,6 +16,20 @@ import (
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/domains"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/rpcerr"
 	"github.com/nanoclaw/nanoclaw/services/search/internal/adapter"
+	"github.com/nanoclaw/nanoclaw/services/search/internal/language"
+)
+
+// Modes of a search.
+const (
+	modeSingle = "single"
+	modeFused  = "fused"
+)
+
+// What a caller may say about the cache.
+const (
+	cacheUse     = "use"
+	cacheRefresh = "refresh"
+	cacheOff     = "off"
 )
 
 // question is what a caller asks, from whichever side it came.
@@ -19,50 +38,197 @@ type question struct {
 	maxResults       int
 	allowed, blocked []string
 	provider         string
+	providers        []string
+	mode             string
+	page             int
+	freshness        string
+	from, to         string
+	language         string
+	region           string
+	safeSearch       string
+	location         adapter.Location
+	news             bool
+	passages         bool
+	maxTokens        int
+	strict           bool
+	cache            string
 }
 
 // request is a checked question.
 type request struct {
-	question
-	filter *domains.Filter
+	text       string
+	maxResults int
+	filter     *domains.Filter
+	// providers are those that the caller named, field how it named them.
+	providers []string
+	field     string
+	fused     bool
+	strict    bool
+	cache     string
+	// asked is the question in an adapter's terms.
+	asked adapter.Query
 }
 
-// check reports everything that is wrong with a question at once.
-func check(q question) (request, error) {
-	q.text = strings.TrimSpace(q.text)
-	var bad *rpcerr.Error
-	refuse := func(field, why string) {
-		if bad == nil {
-			bad = rpcerr.InvalidArgument(field, why)
-			return
-		}
-		bad = bad.WithField(field, why)
+// faults collects everything that is wrong with a question.
+type faults struct{ err *rpcerr.Error }
+
+func (f *faults) add(field, why string) {
+	if f.err == nil {
+		f.err = rpcerr.InvalidArgument(field, why)
+		return
 	}
-	switch n := utf8.RuneCountInString(q.text); {
-	case !utf8.ValidString(q.text) || strings.ContainsFunc(q.text, isControl):
-		refuse("query", "has control characters or is no valid UTF-8; send plain text")
+	f.err = f.err.WithField(field, why)
+}
+
+// check reports everything that is wrong with a question at once. today serves
+// windows of freshness.
+func check(q question, today time.Time) (request, error) {
+	var bad faults
+	r := request{
+		text: strings.TrimSpace(q.text), maxResults: q.maxResults, providers: q.providers, field: "providers",
+		fused: q.mode == modeFused, strict: q.strict, cache: cmp.Or(q.cache, cacheUse),
+	}
+	if q.provider != "" {
+		r.providers, r.field = []string{q.provider}, "provider"
+		if len(q.providers) > 0 {
+			bad.add("providers", "cannot be used together with provider; send one of the two")
+		}
+	}
+	checkText(&bad, r.text)
+	checkBounds(&bad, q)
+	checkWords(&bad, q)
+	r.filter = checkDomains(&bad, q)
+	r.asked = adapter.Query{
+		Text: strings.Join(strings.Fields(r.text), " "), Count: q.maxResults, Page: q.page,
+		Freshness: checkFreshness(&bad, q, today), Language: q.language, Region: strings.ToUpper(q.region),
+		SafeSearch: adapter.SafeSearch(q.safeSearch), Location: q.location, News: q.news,
+		Passages: q.passages, PassageTokens: q.maxTokens,
+	}
+	r.asked.Location.Country = strings.ToUpper(q.location.Country)
+	if bad.err != nil {
+		return request{}, bad.err
+	}
+	r.hint()
+	return r, nil
+}
+
+func checkText(bad *faults, text string) {
+	switch n := utf8.RuneCountInString(text); {
+	case !utf8.ValidString(text) || strings.ContainsFunc(text, isControl):
+		bad.add("query", "has control characters or is no valid UTF-8; send plain text")
 	case n < MinQueryRunes:
-		refuse("query", fmt.Sprintf("has %d characters; at least %d are needed", n, MinQueryRunes))
+		bad.add("query", fmt.Sprintf("has %d characters; at least %d are needed", n, MinQueryRunes))
 	case n > MaxQueryRunes:
-		refuse("query", fmt.Sprintf("has %d characters; at most %d are taken", n, MaxQueryRunes))
+		bad.add("query", fmt.Sprintf("has %d characters; at most %d are taken", n, MaxQueryRunes))
 	}
+}
+
+func checkBounds(bad *faults, q question) {
 	if q.maxResults < 1 || q.maxResults > MaxResultsCap {
-		refuse("max_results", fmt.Sprintf("is %d; it must be 1 to %d", q.maxResults, MaxResultsCap))
+		bad.add("max_results", fmt.Sprintf("is %d; it must be 1 to %d", q.maxResults, MaxResultsCap))
 	}
-	var filter *domains.Filter
-	if len(q.allowed) > 0 && len(q.blocked) > 0 {
-		refuse("allowed_domains", "cannot be used together with blocked_domains; send one of the two")
-		refuse("blocked_domains", "cannot be used together with allowed_domains; send one of the two")
-	} else {
-		var err error
-		if filter, err = domains.NewFilter(q.allowed, q.blocked); err != nil {
-			refuse(domainProblem(err))
+	if q.page < 0 || q.page > MaxPage {
+		bad.add("page", fmt.Sprintf("is %d; it must be 1 to %d", q.page, MaxPage))
+	}
+	if q.maxTokens < 0 || q.maxTokens > MaxPassageTokens {
+		bad.add("max_tokens", fmt.Sprintf("is %d; it must be 0 to %d", q.maxTokens, MaxPassageTokens))
+	}
+	if len(q.providers) > MaxProviders {
+		bad.add("providers", fmt.Sprintf("names %d; at most %d are taken", len(q.providers), MaxProviders))
+	}
+	l := q.location
+	if math.Abs(l.Latitude) > 90 || math.IsNaN(l.Latitude) {
+		bad.add("location.latitude", fmt.Sprintf("is %v; it must be -90 to 90", l.Latitude))
+	}
+	if math.Abs(l.Longitude) > 180 || math.IsNaN(l.Longitude) {
+		bad.add("location.longitude", fmt.Sprintf("is %v; it must be -180 to 180", l.Longitude))
+	}
+}
+
+// checkWords checks what is one of a few words, or a code.
+func checkWords(bad *faults, q question) {
+	for _, c := range []struct {
+		field, value string
+		words        []string
+	}{
+		{"mode", q.mode, []string{modeSingle, modeFused}},
+		{"safe_search", q.safeSearch, []string{string(adapter.SafeOff), string(adapter.SafeModerate), string(adapter.SafeStrict)}},
+		{"cache", q.cache, []string{cacheUse, cacheRefresh, cacheOff}},
+	} {
+		if c.value != "" && !slices.Contains(c.words, c.value) {
+			bad.add(c.field, fmt.Sprintf("is %q; it must be one of %s", c.value, strings.Join(c.words, ", ")))
 		}
 	}
-	if bad != nil {
-		return request{}, bad
+	if q.language != "" && adapter.Base(q.language) == "" {
+		bad.add("language", fmt.Sprintf("%q is no BCP 47 tag; send one such as en or zh-Hans", q.language))
 	}
-	return request{q, filter}, nil
+	for _, c := range []struct{ field, value string }{{"region", q.region}, {"location.country", q.location.Country}} {
+		if c.value != "" && !isCountry(c.value) {
+			bad.add(c.field, fmt.Sprintf("%q is no ISO 3166-1 code; send two letters such as US", c.value))
+		}
+	}
+	if z := q.location.Timezone; strings.ContainsFunc(z, notInZone) {
+		bad.add("location.timezone", fmt.Sprintf("%q is no name of a time zone; send one such as Asia/Shanghai", z))
+	}
+}
+
+// notInZone tells the characters that no name in the IANA database has.
+func notInZone(r rune) bool {
+	return r > unicode.MaxASCII || !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("/_+-", r)
+}
+
+func isCountry(code string) bool {
+	return len(code) == 2 && !strings.ContainsFunc(code, func(r rune) bool { return (r < 'A' || r > 'Z') && (r < 'a' || r > 'z') })
+}
+
+func checkFreshness(bad *faults, q question, today time.Time) adapter.Freshness {
+	if q.freshness != "" {
+		w := adapter.Window(q.freshness)
+		switch {
+		case !slices.Contains(adapter.Windows(), w):
+			bad.add("freshness", fmt.Sprintf("is %q; it must be one of day, week, month, year", q.freshness))
+		case q.from != "" || q.to != "":
+			bad.add("freshness", "cannot be used together with published_from or published_to; send a window or days")
+		}
+		return adapter.Within(w, today)
+	}
+	if q.from == "" && q.to == "" {
+		return adapter.Freshness{}
+	}
+	// Before this day there was no web.
+	from, to := time.Date(1990, 1, 1, 0, 0, 0, 0, time.UTC), today
+	for _, c := range []struct {
+		field, value string
+		day          *time.Time
+	}{{"published_from", q.from, &from}, {"published_to", q.to, &to}} {
+		if c.value == "" {
+			continue
+		}
+		day, err := time.Parse(time.DateOnly, c.value)
+		if err != nil {
+			bad.add(c.field, fmt.Sprintf("%q is no day; send one such as 2025-12-31", c.value))
+			return adapter.Freshness{}
+		}
+		*c.day = day
+	}
+	span := adapter.Between(from, to)
+	if span.To.Before(span.From) {
+		bad.add("published_to", "is before published_from; send the earlier day first")
+	}
+	return span
+}
+
+func checkDomains(bad *faults, q question) *domains.Filter {
+	if len(q.allowed) > 0 && len(q.blocked) > 0 {
+		bad.add("allowed_domains", "cannot be used together with blocked_domains; send one of the two")
+		bad.add("blocked_domains", "cannot be used together with allowed_domains; send one of the two")
+		return nil
+	}
+	filter, err := domains.NewFilter(q.allowed, q.blocked)
+	if err != nil {
+		bad.add(domainProblem(err))
+	}
+	return filter
 }
 
 // isControl lets tabs and line breaks pass: they fold into blanks.
@@ -81,22 +247,26 @@ func domainProblem(err error) (field, why string) {
 // will throw some away.
 const overfetch = 2
 
-// query is the question in an adapter's terms.
-func (r request) query() adapter.Query {
-	q := adapter.Query{Text: strings.Join(strings.Fields(r.text), " "), Count: r.maxResults}
+// hint puts the domain filter into the adapter's terms.
+func (r *request) hint() {
 	if r.filter.Empty() {
-		return q
+		return
 	}
-	q.Count *= overfetch
-	q.AllowedDomains = r.filter.ServerHint()
+	r.asked.Count *= overfetch
+	r.asked.AllowedDomains = r.filter.ServerHint()
 	for _, d := range r.filter.Blocked() {
 		// The operator has no form for "the subdomains alone", and hiding the
 		// domain itself would hide results that the filter lets through.
 		if !strings.HasPrefix(d, "*.") {
-			q.BlockedDomains = append(q.BlockedDomains, d)
+			r.asked.BlockedDomains = append(r.asked.BlockedDomains, d)
 		}
 	}
-	return q
+}
+
+// language is the base language of the search: the one named, else the one that
+// its script gives away.
+func (r request) language() string {
+	return cmp.Or(adapter.Base(r.asked.Language), language.Of(r.text))
 }
 
 // tooMany is the refusal of a caller's eleventh search within a minute.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
 
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/metric"
@@ -13,9 +12,12 @@ import (
 	"google.golang.org/grpc"
 
 	searchv1 "github.com/nanoclaw/nanoclaw/gen/go/nanoclaw/search/v1"
-	"github.com/nanoclaw/nanoclaw/services/internal/platform/auth"
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/cache"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/netguard"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/ratelimit"
+	"github.com/nanoclaw/nanoclaw/services/search/internal/answercache"
+	"github.com/nanoclaw/nanoclaw/services/search/internal/flight"
+	"github.com/nanoclaw/nanoclaw/services/search/internal/health"
 	"github.com/nanoclaw/nanoclaw/services/search/internal/selection"
 	"github.com/nanoclaw/nanoclaw/services/search/internal/specimen"
 	"github.com/nanoclaw/nanoclaw/services/search/internal/transport"
@@ -32,6 +34,9 @@ type Deps struct {
 	// Limiter counts searches of users and keeps the distance between requests
 	// to an engine. Replicas share one; nil means that this process is alone.
 	Limiter ratelimit.Limiter
+	// Cache keeps answers, and how engines have been doing. Replicas share one,
+	// and then a Limiter too; nil means that this process is alone.
+	Cache cache.Cache
 	// UnreadDir is where answers that no adapter could read are kept for the
 	// operator, the newest of each engine; empty keeps none.
 	UnreadDir string
@@ -51,6 +56,9 @@ type Service struct {
 	engines  map[string]*engine
 	rules    selection.Rules
 	limiter  ratelimit.Limiter
+	health   *health.Book
+	answers  *answercache.Cache
+	flights  flight.Group[*asked]
 	unread   *specimen.Keeper // nil keeps nothing
 	tools    *toolkit.Provider
 }
@@ -83,28 +91,27 @@ func New(_ context.Context, cfg Config, deps Deps) (*Service, error) {
 		client:   transport.New(deps.Guard),
 		engines:  engines(cfg, deps.Limiter),
 		limiter:  deps.Limiter,
+		health:   health.NewBook(deps.Cache, deps.Limiter),
 	}
+	if deps.Cache == nil {
+		deps.Cache = cache.NewMemory(answerCacheBytes)
+	}
+	s.answers = answercache.New(deps.Cache)
 	if deps.UnreadDir != "" {
 		s.unread = specimen.New(deps.UnreadDir)
 	}
-	s.rules = selection.Rules{Configured: cfg.Adapter, Default: defaultOrder(), Known: s.names()}
-	if err := s.rules.Validate(); err != nil {
+	missing := map[string]string{}
+	for name, e := range s.engines {
+		missing[name] = e.missing
+	}
+	s.rules = cfg.rules(missing)
+	if err := s.rules.CheckConfigured(); err != nil {
 		return nil, err
 	}
 	if s.tools, err = s.newTools(); err != nil {
 		return nil, err
 	}
 	return s, nil
-}
-
-// names lists the engines in a fixed order.
-func (s *Service) names() []string {
-	var names []string
-	for name := range s.engines {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
 }
 
 // Register adds SearchService to r.
@@ -120,54 +127,11 @@ func (s *Service) Run(ctx context.Context) error {
 	return nil
 }
 
-// Close ends running tool calls and idle connections.
+// Close ends running tool calls and idle connections. Calls of SearchService have
+// ended before.
 func (s *Service) Close() error {
 	err := s.tools.Close()
+	s.flights.Wait()
 	s.client.Close()
 	return err
-}
-
-// Search implements SearchService.
-func (s *Service) Search(ctx context.Context, req *searchv1.SearchRequest) (*searchv1.SearchResponse, error) {
-	p, err := auth.Require(ctx)
-	if err != nil {
-		return nil, err
-	}
-	q := question{
-		text:       req.GetQuery(),
-		maxResults: s.cfg.MaxResults,
-		allowed:    req.GetAllowedDomains(),
-		blocked:    req.GetBlockedDomains(),
-		provider:   req.GetProvider(),
-	}
-	if req.MaxResults != nil {
-		q.maxResults = int(req.GetMaxResults())
-	}
-	a, err := s.answer(ctx, p, q)
-	if err != nil {
-		return nil, err
-	}
-	return a.proto(), nil
-}
-
-func (a answer) proto() *searchv1.SearchResponse {
-	at := a.last()
-	out := &searchv1.SearchResponse{
-		Outcome:      string(at.outcome.Code),
-		AlteredQuery: at.page.AlteredQuery,
-		FilteredOut:  int32(at.filteredOut),
-		Markdown:     a.markdown(),
-	}
-	for _, r := range at.page.Results {
-		out.Results = append(out.Results, &searchv1.SearchResult{
-			Title: r.Title, Url: r.URL, Snippet: r.Snippet, Source: at.provider, PublishedAt: r.PublishedAt,
-		})
-	}
-	for _, t := range a.attempts {
-		out.Attempts = append(out.Attempts, &searchv1.Attempt{
-			Provider: t.provider, Outcome: string(t.outcome.Code), HttpStatus: int32(t.status),
-			LatencyMs: int32(t.latency.Milliseconds()), ResultCount: int32(len(t.page.Results)), Detail: t.outcome.Detail,
-		})
-	}
-	return out
 }

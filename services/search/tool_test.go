@@ -102,13 +102,13 @@ func TestTheToolAnswersInItsShape(t *testing.T) {
 		t.Errorf("got %v", got)
 	}
 	first := got["results"].([]any)[0].(map[string]any)
-	want := map[string]string{"title": "tea 1", "url": "https://Tea.example/1", "snippet": "About tea.", "source": "bing", "published_at": "2025-07-12T00:00:00Z"}
+	want := map[string]any{"untrusted": true, "title": "tea 1", "url": "https://Tea.example/1", "snippet": "About tea.", "source": "bing", "published_at": "2025-07-12T00:00:00Z"}
 	if len(first) != len(want) {
 		t.Errorf("a result has %v", first)
 	}
 	for k, v := range want {
 		if first[k] != v {
-			t.Errorf("%s is %v, want %s", k, first[k], v)
+			t.Errorf("%s is %v, want %v", k, first[k], v)
 		}
 	}
 }

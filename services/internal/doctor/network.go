@@ -31,12 +31,6 @@ func (x *examination) search(ctx context.Context) []Finding {
 	if err != nil {
 		return failed("correct search.adapter", "%s", said(err))
 	}
-	web := x.cfg.Search
-	web.Bing.BaseURL, web.DuckDuckGo.BaseURL, web.DuckDuckGoLite.BaseURL = "", "", ""
-	usual, err := web.Engines()
-	if err != nil {
-		return failed("correct search.adapter", "%s", said(err))
-	}
 	var all []Finding
 	for i, e := range engines {
 		f := Finding{Check: "search " + e.Engine, Level: OK}
@@ -46,9 +40,9 @@ func (x *examination) search(ctx context.Context) []Finding {
 		}
 		if _, err := x.lookup(ctx, host); err != nil {
 			f.Level, f.Message = Failed, fmt.Sprintf("%s does not resolve: %v", host, err)
-			f.Fix = fmt.Sprintf("see that this machine reaches the internet and its name server, or set search.%s.base_url", e.Engine)
+			f.Fix = fmt.Sprintf("see that this machine reaches the internet and its name server, or set search.%s.base_url", e.Section)
 			switch {
-			case e == usual[i]:
+			case !e.Moved:
 				f.Level = Warning
 				f.Message += "; searching the web needs the network, everything else works without"
 			case i > 0: // asked only when those before it cannot answer

@@ -67,7 +67,7 @@ func (s *Suite) services(ctx context.Context, targets []string) ([]service, erro
 		switch name {
 		case TargetSearch:
 			svc, err = search.New(ctx, s.cfg.Search, search.Deps{
-				Guard: guard, Limiter: limiterOn(shared), UnreadDir: s.cfg.UnreadAnswers(), Log: s.log,
+				Guard: guard, Limiter: limiterOn(shared), Cache: cacheOn(shared), UnreadDir: s.cfg.UnreadAnswers(), Log: s.log,
 			})
 		case TargetFetcher:
 			svc, err = s.newFetcher(ctx, guard, blobs, shared)
@@ -138,11 +138,16 @@ func limiterOn(shared *redisconn.Conn) ratelimit.Limiter {
 	return ratelimit.NewRedis(shared, rateKeys)
 }
 
-func (s *Suite) newFetcher(ctx context.Context, guard *netguard.Guard, blobs blob.Bucket, shared *redisconn.Conn) (service, error) {
-	deps := fetcher.Deps{Guard: guard, Logger: s.log}
-	if shared != nil {
-		deps.Cache = cache.NewRedis(shared, cacheKeys)
+// cacheOn keeps answers where replicas find them.
+func cacheOn(shared *redisconn.Conn) cache.Cache {
+	if shared == nil {
+		return nil
 	}
+	return cache.NewRedis(shared, cacheKeys)
+}
+
+func (s *Suite) newFetcher(ctx context.Context, guard *netguard.Guard, blobs blob.Bucket, shared *redisconn.Conn) (service, error) {
+	deps := fetcher.Deps{Guard: guard, Logger: s.log, Cache: cacheOn(shared)}
 	if s.crawls() {
 		if err := s.sharedPages(TargetTaskManager); err != nil {
 			return nil, err

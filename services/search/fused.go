@@ -1,0 +1,110 @@
+package search
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/nanoclaw/nanoclaw/services/search/internal/outcome"
+)
+
+// errLate ends the lanes whose engines are not waited for.
+var errLate = errors.New("the others have answered")
+
+// lane is what came of the engines of a lane, in the order in which they were
+// asked.
+type lane struct {
+	index    int
+	attempts []attempt
+}
+
+func (l lane) last() attempt { return l.attempts[len(l.attempts)-1] }
+
+// fused asks independent engines at once. It gives what has come as soon as all
+// have answered or, once FusedWait is over, as soon as one has; engines that are
+// late are let go and said to be.
+func (s *Service) fused(ctx context.Context, a *answer, p plan, q request, w watcher) {
+	lanes := p.lanes(len(q.providers) > 0)
+	running, release := context.WithCancelCause(ctx)
+	defer release(nil)
+	ended := make(chan lane, len(lanes))
+	for i, engines := range lanes {
+		go func() { ended <- lane{i, s.run(running, engines, q, w)} }()
+	}
+	patience := time.NewTimer(s.cfg.FusedWait)
+	defer patience.Stop()
+	all := make([]lane, len(lanes))
+	late, answered := false, false
+	for range lanes {
+		var l lane
+		for done := false; !done; {
+			select {
+			case l = <-ended:
+				done = true
+			case <-patience.C:
+				late = true
+				if answered {
+					release(errLate)
+				}
+			}
+		}
+		all[l.index] = l
+		if answered = answered || l.last().outcome.Code.HasResults(); answered && late {
+			release(errLate)
+		}
+	}
+	for _, l := range all {
+		a.attempts = append(a.attempts, l.attempts...)
+	}
+	a.answered = mergeable(a.attempts)
+}
+
+// run asks the engines of a lane until one answers.
+func (s *Service) run(ctx context.Context, engines []candidate, q request, w watcher) []attempt {
+	var all []attempt
+	for _, c := range engines {
+		at := s.attempt(ctx, c, q, w)
+		all = append(all, at)
+		if !at.outcome.Code.TryNext() || ctx.Err() != nil {
+			break
+		}
+	}
+	return all
+}
+
+// mergeable are the attempts whose results answer one question: the one that was
+// asked, or else the one that the first engine searched instead. Without results
+// anywhere it is the first that says so. Attempts with results of another
+// question are marked.
+func mergeable(attempts []attempt) []attempt {
+	var first *attempt
+	for i := range attempts {
+		at := &attempts[i]
+		switch {
+		case !at.outcome.Code.Answered():
+		case first == nil,
+			at.outcome.Code.HasResults() && !first.outcome.Code.HasResults(),
+			at.outcome.Code == outcome.OK && first.outcome.Code == outcome.OKAlteredQuery:
+			first = at
+		}
+	}
+	if first == nil {
+		return nil
+	}
+	if !first.outcome.Code.HasResults() {
+		return []attempt{*first}
+	}
+	out := []attempt{*first}
+	for i := range attempts {
+		at := &attempts[i]
+		switch {
+		case at == first || !at.outcome.Code.HasResults():
+		case strings.EqualFold(at.page.AlteredQuery, first.page.AlteredQuery):
+			out = append(out, *at)
+		default:
+			at.outcome.Detail = "not merged: it searched for something else"
+		}
+	}
+	return out
+}
