@@ -97,7 +97,7 @@ func onlyMarked(root *html.Node) func(*html.Node) bool {
 	if len(keep) == 0 {
 		return nil
 	}
-	return func(n *html.Node) bool { return !keep[n] }
+	return func(n *html.Node) bool { return n.Type == html.ElementNode && !keep[n] }
 }
 
 var fence = regexp.MustCompile("(?s)(?:^|\n)(`{3,})[^\n]*\n(.*?)\n ?`{3,}")
