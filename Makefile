@@ -54,7 +54,7 @@ test-faults: setup ## The same with the long tests in full, nothing from the cac
 test-backends: setup $(s3) ## Stores, caches, limits and blobs on real MySQL or MariaDB, Redis and S3
 	@TEST_NAME=test-backends TEST_TAGS=backends TEST_TIMEOUT=$${TEST_TIMEOUT:-10m} TEST_FLAGS="-count=1 $${TEST_FLAGS:-}" .ci/test \
 		./services/internal/platform/{store,cache,redisconn,ratelimit,blob,effectkeys}/... \
-		./services/orchestrator/... ./services/taskmanager/... ./services/sandbox/... ./services/test/apart/...
+		./services/search/internal/health/... ./services/orchestrator/... ./services/taskmanager/... ./services/sandbox/... ./services/test/apart/...
 
 .PHONY: test-node
 test-node: setup $(npm_tools) ## The generated TypeScript, called through the gateway; needs Node.js
