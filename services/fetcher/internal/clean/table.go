@@ -97,16 +97,17 @@ const maxPooled = 20_000
 
 // Build reads the elements from body on. Free gives the table back.
 //
-// A page that waits for scripts is read as they would show it: from a noscript
-// element that says more than all the rest, or from a hidden element that holds
-// nearly all of the page.
+// A page that waits for scripts is read as they would show it: from its noscript
+// elements, where one says more than all the rest (what they hold takes their
+// place in the tree), or from a hidden element that holds nearly all of the
+// page.
 func Build(body *html.Node) *Table {
 	t := tables.Get().(*Table)
 	b := builder{t: t, hints: hintsOf()}
 	b.build(body)
 	seen := t.plainLetters()
 	if b.noscript > max(minNoscript, seen/2) {
-		b.readNoscript = true
+		spliceNoscripts(body)
 		b.build(body)
 	} else if b.hidden > max(minRevealed, revealedShare*seen) && holdsContent(b.hiddenNode) {
 		b.revealed = b.hiddenNode
@@ -125,6 +126,23 @@ const (
 	minRevealed   = 1000
 	revealedShare = 4
 )
+
+// spliceNoscripts puts what noscript elements hold into their place.
+func spliceNoscripts(body *html.Node) {
+	var found []*html.Node
+	for n := range body.Descendants() {
+		if n.DataAtom == atom.Noscript {
+			found = append(found, n)
+		}
+	}
+	for _, n := range found {
+		for c := n.FirstChild; c != nil; c = n.FirstChild {
+			n.RemoveChild(c)
+			n.Parent.InsertBefore(c, n)
+		}
+		n.Parent.RemoveChild(n)
+	}
+}
 
 // holdsContent says whether an element holds what pages have their content in.
 func holdsContent(n *html.Node) bool {
@@ -159,13 +177,12 @@ func (t *Table) Free() {
 }
 
 type builder struct {
-	t            *Table
-	hints        *matcher
-	noscript     int32 // letters in the largest noscript element
-	hidden       int32 // letters in the largest hidden element
-	hiddenNode   *html.Node
-	readNoscript bool
-	revealed     *html.Node // a hidden element that is read
+	t          *Table
+	hints      *matcher
+	noscript   int32 // letters in the largest noscript element
+	hidden     int32 // letters in the largest hidden element
+	hiddenNode *html.Node
+	revealed   *html.Node // a hidden element that is read
 }
 
 func (b *builder) build(body *html.Node) {
@@ -183,7 +200,7 @@ func (b *builder) element(n *html.Node, parent int32, inherited Flag) {
 	if n == b.revealed {
 		row.Flags &^= Hidden
 	}
-	if IsUnread(n) && !(b.readNoscript && n.DataAtom == atom.Noscript) {
+	if IsUnread(n) {
 		row.Flags |= Unread
 		if n.DataAtom == atom.Noscript {
 			b.noscript = max(b.noscript, hiddenLetters(n))

@@ -11,6 +11,7 @@ type finder struct {
 	t      *clean.Table
 	rows   []clean.Row
 	page   Page
+	title  map[string]bool // the words of the page's title; nil until they are needed
 	strict strictness
 }
 
@@ -36,16 +37,16 @@ const enough = 500
 // the page. What is left out below them is marked Out.
 func (f *finder) article() []int32 {
 	var best []int32
-	var bestLetters int32 = -1
+	var most int32 = -1
 	bestAt := 0
 	for i, s := range attempts {
 		roots := f.attempt(s)
-		n := f.letters(roots)
-		if n >= enough {
+		m := f.mass(roots)
+		if m.Letters >= enough {
 			return roots
 		}
-		if n > bestLetters {
-			best, bestLetters, bestAt = roots, n, i
+		if plain := m.Letters - m.Links; plain > most {
+			best, most, bestAt = roots, plain, i
 		}
 	}
 	if bestAt != len(attempts)-1 {

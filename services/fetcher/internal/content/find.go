@@ -4,6 +4,7 @@ import (
 	"golang.org/x/net/html"
 
 	"github.com/nanoclaw/nanoclaw/services/fetcher/internal/clean"
+	"github.com/nanoclaw/nanoclaw/services/fetcher/internal/cleanse"
 )
 
 // Content is the part of a page that its readers came for.
@@ -15,16 +16,24 @@ type Content struct {
 	// Confidence, from 0 to 1, is how likely this is the content, as far as the
 	// figures of the page tell.
 	Confidence float64
-	// Hidden counts the letters that are left out because no reader sees them.
+	// Hidden counts the letters that are left out because no reader sees them;
+	// 0 for a Whole page.
 	Hidden int
 	// Revealed says that what is read was hidden: it was nearly all of the page.
 	Revealed bool
+	all      bool // nothing but hidden elements is left out
 	skip     map[*html.Node]struct{}
 }
+
+// Whole takes all of a page for its content, less what no reader sees.
+func Whole(body *html.Node) *Content { return &Content{Root: body, all: true} }
 
 // Skip says whether a node below Root, an element or a text, is left out with
 // all below it.
 func (c *Content) Skip(n *html.Node) bool {
+	if c.all {
+		return n.Type == html.ElementNode && n != c.Root && cleanse.Hidden(n)
+	}
 	_, out := c.skip[n]
 	return out
 }

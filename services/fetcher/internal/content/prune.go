@@ -139,7 +139,7 @@ func (f *finder) trimEnd(roots []int32) {
 			if r.Is(clean.Gone) || r.Sum.Letters == 0 || !f.isLine(i) || f.isOut(i, root) {
 				continue
 			}
-			if r.Sum.Letters >= trimLetters && (r.Sum.LinkDensity() < trimLinks || r.Sum.Letters-r.Sum.Links >= trimPlain) {
+			if isText(r) {
 				for _, l := range lines {
 					f.t.Drop(l)
 				}
@@ -150,6 +150,21 @@ func (f *finder) trimEnd(roots []int32) {
 			}
 		}
 	}
+}
+
+// isText tells a line that an article may end with: a sentence, a cell of a
+// table, code, an item of a list that is no link.
+func isText(r *clean.Row) bool {
+	plain, few := r.Sum.Letters-r.Sum.Links, r.Sum.LinkDensity() < trimLinks
+	switch {
+	case r.Is(clean.InTable | clean.InCode), r.Tag == atom.Pre:
+		return true
+	case r.Tag == atom.Li:
+		return few
+	case plain < trimLetters:
+		return false
+	}
+	return few || plain >= trimPlain || endsSentence(r)
 }
 
 // isLine tells a block without blocks in it.

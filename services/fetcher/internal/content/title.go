@@ -20,12 +20,15 @@ const (
 // says, and the first line that says who wrote it: both are metadata.
 func (f *finder) leaveOutTitle() {
 	titled, bylined := f.page.Title == "", f.page.HasByline
+	if f.title == nil {
+		f.title = wordSet(f.page.Title)
+	}
 	for i := int32(1); i < int32(len(f.rows)) && (!titled || !bylined); i++ {
 		r := &f.rows[i]
 		switch {
 		case r.Is(clean.Gone):
 			i = r.End - 1
-		case !titled && (r.Tag == atom.H1 || r.Tag == atom.H2) && Repeats(f.page.Title, PlainText(r.Node, maxTitle)):
+		case !titled && (r.Tag == atom.H1 || r.Tag == atom.H2) && repeats(f.title, PlainText(r.Node, maxTitle)):
 			titled = true
 			r.Flags |= clean.Out
 			i = r.End - 1
@@ -41,13 +44,19 @@ func (f *finder) leaveOutTitle() {
 
 // Repeats says whether b says little that a does not: more than 0.75 of its
 // letters are in words that a has.
-func Repeats(a, b string) bool {
+func Repeats(a, b string) bool { return repeats(wordSet(a), b) }
+
+func wordSet(s string) map[string]bool {
 	in := map[string]bool{}
-	for _, w := range words(a) {
+	for _, w := range words(s) {
 		in[w] = true
 	}
+	return in
+}
+
+func repeats(in map[string]bool, s string) bool {
 	all, same := 0, 0
-	for _, w := range words(b) {
+	for _, w := range words(s) {
 		all += len(w) + 1
 		if in[w] {
 			same += len(w) + 1

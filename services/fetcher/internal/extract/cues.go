@@ -34,9 +34,10 @@ func (d *Document) cues() content.Cue {
 	if d.page != nil {
 		host, path = strings.ToLower(d.page.Hostname()), strings.ToLower(d.page.EscapedPath())
 	}
+	types := d.head.types.String()
 	software := strings.ToLower(d.head.byLower["generator"])
 	for _, w := range cueWords {
-		if containsAny(d.head.types, w.types) || containsAny(software, w.software) || containsAny(path, w.path) || hasAnyPrefix(host, w.host) {
+		if containsAny(types, w.types) || containsAny(software, w.software) || containsAny(path, w.path) || hasAnyPrefix(host, w.host) {
 			c |= w.cue
 		}
 	}

@@ -16,7 +16,7 @@ import (
 // Document is a parsed page. Its views do not change it, so they may be asked
 // for in any order, by one goroutine.
 type Document struct {
-	head     head
+	head     *head
 	body     *html.Node // the root where there is none
 	page     *url.URL   // where it came from; may be nil
 	base     *url.URL   // what relative addresses are relative to; may be nil
@@ -56,9 +56,10 @@ func Parse(page []byte, pageURL *url.URL) *Document {
 // Warnings are what went less than well, each "name: words".
 func (d *Document) Warnings() []string { return d.warnings }
 
-// resolve makes an address absolute; nil when it is not http or https. White
-// space inside is dropped as browsers do (URL standard, "strip tab and
-// newline").
+// resolve makes an address absolute; nil when it is empty, or not http or https.
+// White space inside is dropped as browsers do (URL standard, "strip tab and
+// newline"), and so are quotes and angle brackets around it
+// (spider-rs/spider#172, unclecode/crawl4ai#570).
 func resolve(base *url.URL, ref string) *url.URL {
 	ref = strings.Map(func(r rune) rune {
 		if r == '\t' || r == '\n' || r == '\r' {
@@ -66,6 +67,12 @@ func resolve(base *url.URL, ref string) *url.URL {
 		}
 		return r
 	}, strings.TrimSpace(ref))
+	for n := len(ref); n >= 2 && strings.Contains("\"\" '' <>", ref[:1]+ref[n-1:]); n = len(ref) {
+		ref = strings.TrimSpace(ref[1 : n-1])
+	}
+	if ref == "" {
+		return nil
+	}
 	u, err := url.Parse(ref)
 	if err != nil {
 		return nil

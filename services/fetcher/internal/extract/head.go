@@ -8,6 +8,7 @@ import (
 	"golang.org/x/net/html/atom"
 
 	"github.com/nanoclaw/nanoclaw/services/fetcher/internal/clean"
+	"github.com/nanoclaw/nanoclaw/services/fetcher/internal/content"
 )
 
 // head is what one walk over the page collects of what the page says about
@@ -18,15 +19,25 @@ type head struct {
 	meta                             map[string]string // by name or property as written; the first wins
 	byLower                          map[string]string // the same and itemprop by lower-case name, without empty ones
 	scripts                          []string          // JSON-LD
-	types                            string            // all types of JSON-LD and microdata, each in quotes
+	types                            strings.Builder   // all types of JSON-LD and microdata, each in quotes
 	body, h1, byline                 *html.Node        // the first ones
 	h1s                              int               // how many first level headings there are
+	elements                         int               // how many elements there are
 }
 
-func collectHead(root *html.Node) head {
-	h := head{meta: map[string]string{}, byLower: map[string]string{}}
+// maxTypes is how many bytes of types are kept.
+const maxTypes = 16 << 10
+
+func collectHead(root *html.Node) *head {
+	h := &head{meta: map[string]string{}, byLower: map[string]string{}}
 	h.walk(root)
 	return h
+}
+
+func (h *head) addTypes(s string) {
+	if h.types.Len()+len(s) <= maxTypes {
+		h.types.WriteString(s)
+	}
 }
 
 func (h *head) walk(n *html.Node) {
@@ -39,6 +50,7 @@ func (h *head) walk(n *html.Node) {
 }
 
 func (h *head) element(n *html.Node) {
+	h.elements++
 	switch n.DataAtom {
 	case atom.Html:
 		h.language = strings.TrimSpace(attr(n, "lang"))
@@ -62,7 +74,7 @@ func (h *head) element(n *html.Node) {
 	case atom.Script:
 		if n.FirstChild != nil && strings.Contains(attr(n, "type"), "ld+json") {
 			h.scripts = append(h.scripts, n.FirstChild.Data)
-			h.types += ldTypes(n.FirstChild.Data)
+			h.addTypes(ldTypes(n.FirstChild.Data))
 		}
 	case atom.Time:
 		h.addTime(n)
@@ -86,7 +98,7 @@ func (h *head) attributes(n *html.Node) {
 	for i := range n.Attr {
 		switch a := &n.Attr[i]; a.Key {
 		case "itemtype":
-			h.types += `"` + a.Val + `" `
+			h.addTypes(`"` + a.Val + `" `)
 		case "itemprop":
 			author = author || strings.Contains(a.Val, "author")
 		case "rel":
@@ -96,7 +108,7 @@ func (h *head) attributes(n *html.Node) {
 		}
 	}
 	if author && h.byline == nil && n.DataAtom != atom.Meta && n.DataAtom != atom.Link && n.DataAtom != atom.Body {
-		if t := textOf(n); t != "" && utf8.RuneCountInString(t) < maxByline && wordCount(t) <= maxBylineWords {
+		if t := fold(content.PlainText(n, 4*maxByline)); t != "" && utf8.RuneCountInString(t) < maxByline && wordCount(t) <= maxBylineWords {
 			h.byline = n
 		}
 	}
@@ -126,19 +138,19 @@ func (h *head) addMeta(n *html.Node) {
 	if !hasAttr(n, "content") {
 		return
 	}
-	content := strings.TrimSpace(attr(n, "content"))
+	value := strings.TrimSpace(attr(n, "content"))
 	for _, key := range []string{"name", "property", "itemprop", "http-equiv"} {
 		name := strings.TrimSpace(attr(n, key))
 		if name == "" {
 			continue
 		}
 		if _, known := h.meta[name]; !known && (key == "name" || key == "property") {
-			h.meta[name] = content
+			h.meta[name] = value
 		}
 		// One property may have several names (ogp.me: prefixes of RDFa).
 		for _, lower := range strings.Fields(strings.ToLower(name)) {
 			if h.byLower[lower] == "" {
-				h.byLower[lower] = fold(html.UnescapeString(content))
+				h.byLower[lower] = fold(html.UnescapeString(value))
 			}
 		}
 	}
@@ -154,13 +166,13 @@ func (h *head) first(names ...string) string {
 	return ""
 }
 
-// ldTypes gives all values of @type in a piece of JSON-LD, each in quotes.
+// ldTypes gives the values of @type in a piece of JSON-LD, each in quotes.
 func ldTypes(s string) string {
 	const key, longest = `"@type"`, 120
 	var b strings.Builder
 	for {
 		i := strings.Index(s, key)
-		if i < 0 {
+		if i < 0 || b.Len() > maxTypes {
 			return b.String()
 		}
 		s = s[i+len(key):]

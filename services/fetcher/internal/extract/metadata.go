@@ -37,7 +37,7 @@ func (d *Document) Metadata() Metadata {
 }
 
 func (d *Document) readMetadata() Metadata {
-	h := &d.head
+	h := d.head
 	about, site := mainThings(ldThings(h.scripts))
 	m := Metadata{
 		Title:       first(ldTitle(about, d.articleTitle()), h.first("dc:title", "dcterm:title", "dcterms:title", "dc.title", "og:title", "weibo:article:title", "weibo:webpage:title", "title", "twitter:title", "parsely-title"), d.articleTitle(), d.headingTitle()),

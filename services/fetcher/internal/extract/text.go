@@ -3,14 +3,18 @@ package extract
 import (
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
+
+	"github.com/nanoclaw/nanoclaw/services/fetcher/internal/clean"
 )
 
 // textWriter writes text with folded white space and kept paragraphs.
 type textWriter struct {
 	b      strings.Builder
+	limit  int  // bytes after which nothing more is written; 0 for no limit
 	breaks int  // pending line breaks
 	space  bool // pending space
 	pre    bool // inside a preformatted element
@@ -84,6 +88,9 @@ func isPlain(r rune) bool {
 
 // write puts the text below n out, without the elements skip names.
 func (w *textWriter) write(n *html.Node, skip func(*html.Node) bool) {
+	if w.limit > 0 && w.b.Len() > w.limit {
+		return
+	}
 	switch n.Type {
 	case html.TextNode:
 		if !skip(n) {
@@ -91,7 +98,7 @@ func (w *textWriter) write(n *html.Node, skip func(*html.Node) bool) {
 		}
 		return
 	case html.ElementNode:
-		if isUnread(n) || skip(n) {
+		if clean.IsUnread(n) || skip(n) {
 			return
 		}
 	case html.DocumentNode:
@@ -169,4 +176,36 @@ func textOf(n *html.Node) string {
 		w.write(c, keepAll)
 	}
 	return fold(w.String())
+}
+
+// textUpTo is the same, cut with an ellipsis when it is longer than limit
+// bytes.
+func textUpTo(n *html.Node, limit int) string {
+	w := textWriter{limit: limit}
+	for c := n.FirstChild; c != nil; c = c.NextSibling {
+		w.write(c, keepAll)
+	}
+	text := fold(w.String())
+	if len(text) <= limit {
+		return text
+	}
+	for limit > 0 && !utf8.RuneStart(text[limit]) {
+		limit--
+	}
+	return text[:limit] + "…"
+}
+
+// breaks is how many line breaks stand around an element: 0 inline, 1 a line of
+// its own, 2 a paragraph of its own.
+func breaks(a atom.Atom) int {
+	switch a {
+	case atom.P, atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6, atom.Ul, atom.Ol, atom.Dl, atom.Table,
+		atom.Blockquote, atom.Pre, atom.Figure, atom.Article, atom.Section, atom.Main, atom.Hr, atom.Fieldset,
+		atom.Details, atom.Header, atom.Footer, atom.Aside, atom.Nav, atom.Form, atom.Address, atom.Listing, atom.Xmp:
+		return 2
+	case atom.Div, atom.Li, atom.Tr, atom.Dt, atom.Dd, atom.Figcaption, atom.Caption, atom.Summary, atom.Body,
+		atom.Center, atom.Thead, atom.Tbody, atom.Tfoot, atom.Legend, atom.Hgroup, atom.Search, atom.Option, atom.Menu, atom.Td, atom.Th:
+		return 1
+	}
+	return 0
 }

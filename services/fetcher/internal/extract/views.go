@@ -7,10 +7,13 @@ import (
 	"unicode/utf8"
 
 	"github.com/PuerkitoBio/goquery"
+	"github.com/andybalholm/cascadia"
 	"golang.org/x/net/html"
 
 	"github.com/nanoclaw/nanoclaw/services/fetcher/internal/clean"
+	"github.com/nanoclaw/nanoclaw/services/fetcher/internal/cleanse"
 	"github.com/nanoclaw/nanoclaw/services/fetcher/internal/content"
+	"github.com/nanoclaw/nanoclaw/services/fetcher/internal/markdown"
 )
 
 // minParagraph is how many characters a paragraph of the structured view has
@@ -58,6 +61,9 @@ func (d *Document) Text() (text string, warnings []string) {
 		}
 		return text, warnings
 	}
+	if d.head.elements > maxElements {
+		warnings = append(warnings, fmt.Sprintf("page_large: the page has %d elements; its main content was not looked for", d.head.elements))
+	}
 	if c.Revealed {
 		warnings = append(warnings, "revealed: nearly all of the page is hidden until its scripts run; it is read as if they had")
 	}
@@ -67,9 +73,19 @@ func (d *Document) Text() (text string, warnings []string) {
 	return text, warnings
 }
 
+// maxElements is how many elements a page has at most whose content is looked
+// for.
+const maxElements = 150_000
+
+// maxLinkText is how much of the text of a link is given, in bytes.
+const maxLinkText = 1000
+
 // Content is the part of the page that its readers came for. It is found at
 // the first call.
 func (d *Document) Content() *content.Content {
+	if d.content == nil && d.head.elements > maxElements {
+		d.content = content.Whole(d.body)
+	}
 	if d.content == nil {
 		t := clean.Build(d.body)
 		defer t.Free()
@@ -78,8 +94,15 @@ func (d *Document) Content() *content.Content {
 	return d.content
 }
 
-// FullText is all text of the page but scripts and the like.
-func (d *Document) FullText() string { return rawText(d.body) }
+// FullText is all text of the page, the frame of the site too, less scripts
+// and the like and less what no reader sees.
+func (d *Document) FullText() string {
+	var w textWriter
+	w.write(d.body, func(n *html.Node) bool {
+		return n.Type == html.ElementNode && n != d.body && cleanse.Hidden(n)
+	})
+	return w.String()
+}
 
 // Links are the absolute http and https links of the page in order, each
 // address once, without those that stay on the page.
@@ -96,7 +119,7 @@ func (d *Document) Links() []Link {
 		if u == nil {
 			return
 		}
-		text := textOf(n)
+		text := textUpTo(n, maxLinkText)
 		if text == "" {
 			text = linkLabel(n)
 		}
@@ -140,37 +163,19 @@ func (d *Document) Images() []Image {
 		if isPixel(n) {
 			return
 		}
-		for _, ref := range imageRefs(n) {
-			u := resolve(d.base, ref)
-			if u == nil {
-				continue
-			}
-			if src := u.String(); !seen[src] {
-				seen[src] = true
-				images = append(images, Image{Alt: fold(attr(n, "alt")), Src: src})
-			}
+		u := resolve(d.base, markdown.ImageRef(n))
+		if u == nil {
 			return
+		}
+		if src := u.String(); !seen[src] {
+			seen[src] = true
+			images = append(images, Image{Alt: fold(attr(n, "alt")), Src: src})
 		}
 	})
 	return images
 }
 
-// imageRefs are the addresses an image may have, best first.
-func imageRefs(n *html.Node) []string {
-	var refs []string
-	for _, key := range []string{"data-src", "data-original", "data-lazy-src", "src"} {
-		if v := strings.TrimSpace(attr(n, key)); v != "" && !strings.HasPrefix(v, "data:") {
-			refs = append(refs, v)
-		}
-	}
-	for _, key := range []string{"srcset", "data-srcset"} {
-		if first := strings.Fields(attr(n, key)); len(first) > 0 {
-			refs = append(refs, strings.TrimRight(first[0], ","))
-		}
-	}
-	return refs
-}
-
+// isPixel tells an image that is there to count its readers.
 func isPixel(n *html.Node) bool {
 	w, h := attr(n, "width"), attr(n, "height")
 	return (w == "1" || w == "0") && (h == "1" || h == "0")
@@ -182,21 +187,32 @@ func (d *Document) Structured() Structured {
 	s := Structured{Title: first(d.head.title, d.Title()), Meta: maps.Clone(d.head.meta), Headings: []Heading{}, Paragraphs: []string{}}
 	d.query.FindMatcher(selHeading).Each(func(_ int, h *goquery.Selection) {
 		n := h.Get(0)
+		if isWithin(n, selHeading) {
+			return
+		}
 		if text := textOf(n); text != "" {
 			s.Headings = append(s.Headings, Heading{Level: int(n.Data[1] - '0'), Text: text})
 		}
 	})
 	d.query.FindMatcher(selP).Each(func(_ int, p *goquery.Selection) {
-		if text := textOf(p.Get(0)); utf8.RuneCountInString(text) > minParagraph {
+		n := p.Get(0)
+		if isWithin(n, selP) {
+			return // what it says is in the other one
+		}
+		if text := textOf(n); utf8.RuneCountInString(text) > minParagraph {
 			s.Paragraphs = append(s.Paragraphs, text)
 		}
 	})
 	return s
 }
 
-// rawText is all text below n that a browser would show were n not hidden.
-func rawText(n *html.Node) string {
-	var w textWriter
-	w.write(n, keepAll)
-	return w.String()
+// isWithin says whether an element stands in another one that sel names.
+// Elements that may not stand in each other do so on broken pages.
+func isWithin(n *html.Node, sel cascadia.Selector) bool {
+	for p := n.Parent; p != nil; p = p.Parent {
+		if sel.Match(p) {
+			return true
+		}
+	}
+	return false
 }

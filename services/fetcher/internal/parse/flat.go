@@ -1,7 +1,7 @@
 package parse
 
 import (
-	"bytes"
+	"io"
 
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
@@ -16,7 +16,7 @@ const (
 
 // popLimit is how far up an end tag looks for its element. It keeps a page of
 // nothing but unmatched tags linear.
-const popLimit = 256
+const popLimit = 128
 
 // open is an element that has begun. Its node is nil where the tree is too deep
 // to hold it: what it holds goes to the nearest one that has a node.
@@ -25,15 +25,15 @@ type open struct {
 	node *html.Node
 }
 
-// flat builds a tree of bounded depth from the tokens alone, without the
+// flat builds a tree of bounded depth from the tokens alone, with few of the
 // rules of HTML on where an element may stand. It cannot fail.
-func flat(page []byte) *html.Node {
+func flat(page io.Reader) *html.Node {
 	root := &html.Node{Type: html.DocumentNode}
 	body := &html.Node{Type: html.ElementNode, Data: "body", DataAtom: atom.Body}
 	root.AppendChild(body)
 	at := []*html.Node{body} // elements with a node, innermost last
 	var stack []open
-	z := html.NewTokenizer(bytes.NewReader(page))
+	z := html.NewTokenizer(page)
 	for {
 		kind := z.Next()
 		top := at[len(at)-1]
@@ -47,6 +47,10 @@ func flat(page []byte) *html.Node {
 			if t.DataAtom == atom.Html || t.DataAtom == atom.Body || t.DataAtom == atom.Head {
 				continue
 			}
+			if n := len(stack); n > 0 && stack[n-1].node != nil && ends(t.DataAtom, stack[n-1].node.DataAtom) {
+				at, stack = at[:len(at)-1], stack[:n-1]
+			}
+			top = at[len(at)-1]
 			n := &html.Node{Type: html.ElementNode, Data: t.Data, DataAtom: t.DataAtom, Attr: t.Attr}
 			if kind == html.SelfClosingTagToken || isVoid(t.DataAtom) {
 				top.AppendChild(n)
@@ -75,6 +79,35 @@ func flat(page []byte) *html.Node {
 			}
 		}
 	}
+}
+
+// ends says whether an element that begins ends the one that it would stand
+// in.
+func ends(begins, in atom.Atom) bool {
+	switch in {
+	case atom.A, atom.Li, atom.Option:
+		return begins == in
+	case atom.P:
+		return isBlock(begins)
+	case atom.Td, atom.Th:
+		return begins == atom.Td || begins == atom.Th || begins == atom.Tr
+	case atom.Tr:
+		return begins == atom.Tr
+	case atom.Dt, atom.Dd:
+		return begins == atom.Dt || begins == atom.Dd
+	}
+	return false
+}
+
+// isBlock tells elements before which a paragraph ends.
+func isBlock(a atom.Atom) bool {
+	switch a {
+	case atom.P, atom.Div, atom.Ul, atom.Ol, atom.Dl, atom.Table, atom.Section, atom.Article, atom.Aside, atom.Nav, atom.Main,
+		atom.Header, atom.Footer, atom.Blockquote, atom.Pre, atom.Form, atom.Figure, atom.Hr,
+		atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6:
+		return true
+	}
+	return false
 }
 
 // isLeafy tells elements that views ask for or that hold no text of the page.

@@ -15,7 +15,7 @@ const (
 	// MaxTime is how long the rules of HTML may take on a page; what has not
 	// been read by then is left out. An ordinary page of MaxBytes takes a
 	// tenth of a second.
-	MaxTime = 600 * time.Millisecond
+	MaxTime = 700 * time.Millisecond
 	// step is how many bytes are given to the parser between two looks at the
 	// clock.
 	step = 16 << 10
@@ -42,9 +42,11 @@ func HTML(page []byte, now func() time.Time) (root *html.Node, warnings []string
 	if err != nil {
 		// The parser gives up beyond 512 open elements; a tree of bytes in
 		// memory cannot fail otherwise.
-		root = flat(page)
+		in = &timedReader{page: page, now: now, end: now().Add(MaxTime / 2)}
+		root = flat(in)
 		warnings = append(warnings, WarnDeep)
-	} else if in.late {
+	}
+	if in.late {
 		warnings = append(warnings, WarnSlow)
 	}
 	spliceShadows(root)
