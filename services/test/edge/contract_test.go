@@ -125,6 +125,7 @@ func values(h *house, whose *person) map[string]any {
 		"blocked_domains":           []string{"example.com"},
 		"confirm_args_sha256":       leaveOut{}, // of an answer
 		"content":                   "Hello",
+		"content_type":              "text/plain",
 		"cursor":                    leaveOut{}, // of an answer; tested apart
 		"days":                      7,
 		"expires_in_days":           1,
