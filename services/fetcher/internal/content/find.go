@@ -16,6 +16,8 @@ type Content struct {
 	// Confidence, from 0 to 1, is how likely this is the content, as far as the
 	// figures of the page tell.
 	Confidence float64
+	// Letters is how long the text is; 0 for a Whole page.
+	Letters int
 	// Hidden counts the letters that are left out because no reader sees them;
 	// 0 for a Whole page.
 	Hidden int
@@ -56,7 +58,9 @@ func find(t *clean.Table, p Page, asArticle func(*[features]float64) bool) *Cont
 	} else {
 		roots = whole
 	}
+	letters := int(f.letters(roots))
 	c := f.content(roots)
+	c.Letters = letters
 	c.Type, c.Confidence = typeOf(&figures), confidence(&figures)
 	return c
 }

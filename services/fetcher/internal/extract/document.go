@@ -22,6 +22,8 @@ type Document struct {
 	base     *url.URL   // what relative addresses are relative to; may be nil
 	query    *goquery.Document
 	content  *content.Content // nil until it is asked for
+	fromData bool             // content was made of the page's JSON-LD
+	ld       []thing          // nil until it is asked for
 	meta     *Metadata        // nil until it is asked for
 	warnings []string
 }

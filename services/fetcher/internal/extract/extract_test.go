@@ -176,21 +176,6 @@ func TestStructuredIsThePageInParts(t *testing.T) {
 	}
 }
 
-func TestMetadata(t *testing.T) {
-	got := read(t, `<html lang="de-CH"><head><title>T</title><link rel=canonical href=/canon><meta name=author content="Ana Li">
-		<meta property=article:published_time content=2026-01-02><meta property=og:site_name content=Site><meta property=og:description content=D></head>`).Metadata()
-	want := Metadata{Title: "T", Description: "D", SiteName: "Site", Byline: "Ana Li", Published: "2026-01-02", Language: "de-CH", Canonical: "https://site.example/canon"}
-	if got != want {
-		t.Errorf("got %+v, want %+v", got, want)
-	}
-	if got := read(t, `<svg><title>icon</title></svg><h1>Head</h1>`).Title(); got != "Head" {
-		t.Errorf("title %q", got)
-	}
-	if got := read(t, `<meta property=og:title content="OG"><h1>Head</h1>`).Title(); got != "OG" {
-		t.Errorf("title %q", got)
-	}
-}
-
 func TestDeepNestingIsReadFlat(t *testing.T) {
 	page := `<html><head><title>Deep</title><base href="https://b.example/"></head><body>` + strings.Repeat("<div>", 2000) +
 		article(3) + `<a href=x>link</a><img src=i>` + strings.Repeat("</div>", 2000) + "<p>after it all there is one more paragraph of running text.</p>"

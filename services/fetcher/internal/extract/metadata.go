@@ -38,7 +38,7 @@ func (d *Document) Metadata() Metadata {
 
 func (d *Document) readMetadata() Metadata {
 	h := d.head
-	about, site := mainThings(ldThings(h.scripts))
+	about, site := mainThings(d.things())
 	m := Metadata{
 		Title:       first(ldTitle(about, d.articleTitle()), h.first("dc:title", "dcterm:title", "dcterms:title", "dc.title", "og:title", "weibo:article:title", "weibo:webpage:title", "title", "twitter:title", "parsely-title"), d.articleTitle(), d.headingTitle()),
 		Description: first(about.text("description"), h.first("dc:description", "dcterm:description", "dc.description", "og:description", "weibo:article:description", "weibo:webpage:description", "description", "twitter:description")),

@@ -64,6 +64,9 @@ func (d *Document) Text() (text string, warnings []string) {
 	if d.head.elements > maxElements {
 		warnings = append(warnings, fmt.Sprintf("page_large: the page has %d elements; its main content was not looked for", d.head.elements))
 	}
+	if d.fromData {
+		warnings = append(warnings, "from_data: the elements of the page have little of its text; it was read from the page's JSON-LD")
+	}
 	if c.Revealed {
 		warnings = append(warnings, "revealed: nearly all of the page is hidden until its scripts run; it is read as if they had")
 	}
@@ -83,13 +86,17 @@ const maxLinkText = 1000
 // Content is the part of the page that its readers came for. It is found at
 // the first call.
 func (d *Document) Content() *content.Content {
-	if d.content == nil && d.head.elements > maxElements {
+	switch {
+	case d.content != nil:
+	case d.head.elements > maxElements:
 		d.content = content.Whole(d.body)
-	}
-	if d.content == nil {
+	default:
 		t := clean.Build(d.body)
-		defer t.Free()
 		d.content = content.Find(t, content.Page{Title: d.articleTitle(), HasByline: d.hasByline(), Cues: d.cues()})
+		t.Free()
+		if from := d.dataContent(d.content); from != nil {
+			d.content, d.fromData = from, true
+		}
 	}
 	return d.content
 }
