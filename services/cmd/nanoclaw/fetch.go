@@ -26,6 +26,7 @@ type fetchFlags struct {
 
 	format   choice
 	base     string
+	name     string
 	offset   int32
 	maxChars int32
 	asJSON   bool
@@ -46,7 +47,8 @@ its name. The content goes to stdout, what is known of it to stderr.`,
 		Example: `  nanoclaw fetch https://go.dev/doc/ --format markdown
   nanoclaw fetch https://go.dev/doc/ --format links --json
   nanoclaw fetch report.pdf --max-chars 100000
-  curl -s https://go.dev/ | nanoclaw fetch - --format links --base https://go.dev/`,
+  curl -s https://go.dev/ | nanoclaw fetch - --format links --base https://go.dev/
+  nanoclaw fetch - --name crew.csv --format tables < exported`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if strings.Contains(args[0], "://") {
 				return c.fetchURL(cmd, &p, args[0])
@@ -58,6 +60,7 @@ its name. The content goes to stdout, what is known of it to stderr.`,
 	f := cmd.Flags()
 	f.Var(&p.format, "format", "what to extract")
 	f.StringVar(&p.base, "base", "", "address that relative links of a file are read against")
+	f.StringVar(&p.name, "name", "", "name of what comes on stdin, such as crew.csv: it decides what the bytes do not")
 	f.Int32Var(&p.offset, "offset", 0, "where to read on: as said by the answer before")
 	f.Int32Var(&p.maxChars, "max-chars", 0, "most characters of text, 100 to 1000000 (default 10000)")
 	f.BoolVar(&p.asJSON, "json", false, "print one JSON document")
@@ -73,8 +76,11 @@ func (p *fetchFlags) extract() string {
 }
 
 func (c *cli) fetchURL(cmd *cobra.Command, p *fetchFlags, address string) error {
-	if cmd.Flags().Changed("base") {
+	switch {
+	case cmd.Flags().Changed("base"):
 		return usagef("--base is for files: a page knows its own address")
+	case cmd.Flags().Changed("name"):
+		return usagef("--name is for stdin: a page has its own")
 	}
 	req := &fetcherv1.FetchRequest{Url: address, ExtractType: p.extract(), Offset: p.offset}
 	if cmd.Flags().Changed("max-chars") {
@@ -106,6 +112,8 @@ func (c *cli) fetchFile(cmd *cobra.Command, p *fetchFlags, path string) error {
 	switch {
 	case cmd.Flags().Changed("server"):
 		return usagef("--server is for addresses, which contain ://; a file is read here")
+	case path != "-" && cmd.Flags().Changed("name"):
+		return usagef("--name is for stdin: a file has its own")
 	case p.offset < 0:
 		return usagef("--offset: %d is less than 0", p.offset)
 	case cmd.Flags().Changed("max-chars") && (p.maxChars < minChars || p.maxChars > maxChars):
@@ -115,7 +123,7 @@ func (c *cli) fetchFile(cmd *cobra.Command, p *fetchFlags, path string) error {
 	defer stop()
 	ctx, cancel := p.bound(ctx)
 	defer cancel()
-	in := fetcher.FileInput{Content: c.stdin, Base: p.base, ExtractType: p.extract(), Offset: int(p.offset), MaxChars: int(p.maxChars)}
+	in := fetcher.FileInput{Content: c.stdin, Name: p.name, Base: p.base, ExtractType: p.extract(), Offset: int(p.offset), MaxChars: int(p.maxChars)}
 	if path != "-" {
 		file, err := openDocument(path)
 		if err != nil {
