@@ -11,30 +11,30 @@ import (
 )
 
 // SearchStream implements SearchService.
-func (s *Service) SearchStream(req *searchv1.SearchStreamRequest, to grpc.ServerStreamingServer[searchv1.SearchStreamResponse]) error {
+func (s *Service) SearchStream(req *searchv1.SearchRequest, to grpc.ServerStreamingServer[searchv1.SearchEvent]) error {
 	ctx := to.Context()
 	p, err := auth.Require(ctx)
 	if err != nil {
 		return err
 	}
 	w := &streamed{to: to}
-	a, err := s.answer(ctx, p, s.question(req.GetSearch()), w)
+	a, err := s.answer(ctx, p, s.question(req), w)
 	if err != nil {
 		return err
 	}
-	w.send(&searchv1.SearchStreamResponse{Event: &searchv1.SearchStreamResponse_Final{Final: &searchv1.SearchFinal{Response: a.proto()}}})
+	w.send(&searchv1.SearchEvent{Event: &searchv1.SearchEvent_Final{Final: &searchv1.SearchFinal{Response: a.proto()}}})
 	return w.err
 }
 
 // streamed sends what a search does to its caller.
 type streamed struct {
 	mu  sync.Mutex
-	to  grpc.ServerStreamingServer[searchv1.SearchStreamResponse]
+	to  grpc.ServerStreamingServer[searchv1.SearchEvent]
 	err error // of the first message that could not be sent
 }
 
 // send sends a message. When the caller is gone the search ends by its context.
-func (w *streamed) send(m *searchv1.SearchStreamResponse) {
+func (w *streamed) send(m *searchv1.SearchEvent) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.err == nil {
@@ -43,11 +43,11 @@ func (w *streamed) send(m *searchv1.SearchStreamResponse) {
 }
 
 func (w *streamed) started(mode string, plan []string) {
-	w.send(&searchv1.SearchStreamResponse{Event: &searchv1.SearchStreamResponse_Started{Started: &searchv1.SearchStarted{Mode: mode, Plan: plan}}})
+	w.send(&searchv1.SearchEvent{Event: &searchv1.SearchEvent_Started{Started: &searchv1.SearchStarted{Mode: mode, Plan: plan}}})
 }
 
 func (w *streamed) asking(provider, query string) {
-	w.send(&searchv1.SearchStreamResponse{Event: &searchv1.SearchStreamResponse_QueryUpdate{QueryUpdate: &searchv1.QueryUpdate{Provider: provider, Query: query}}})
+	w.send(&searchv1.SearchEvent{Event: &searchv1.SearchEvent_QueryUpdate{QueryUpdate: &searchv1.QueryUpdate{Provider: provider, Query: query}}})
 }
 
 func (w *streamed) received(a attempt) {
@@ -57,9 +57,9 @@ func (w *streamed) received(a attempt) {
 			Result: r, Sources: []fusion.Source{{Provider: a.provider, Family: a.family, Rank: i + 1}},
 		}))
 	}
-	w.send(&searchv1.SearchStreamResponse{Event: &searchv1.SearchStreamResponse_SearchResultsReceived{SearchResultsReceived: got}})
+	w.send(&searchv1.SearchEvent{Event: &searchv1.SearchEvent_SearchResultsReceived{SearchResultsReceived: got}})
 }
 
 func (w *streamed) finished(a attempt) {
-	w.send(&searchv1.SearchStreamResponse{Event: &searchv1.SearchStreamResponse_AttemptFinished{AttemptFinished: &searchv1.AttemptFinished{Attempt: a.proto()}}})
+	w.send(&searchv1.SearchEvent{Event: &searchv1.SearchEvent_AttemptFinished{AttemptFinished: &searchv1.AttemptFinished{Attempt: a.proto()}}})
 }

@@ -883,84 +883,38 @@ func (x *Attempt) GetSkipped() bool {
 	return false
 }
 
-// SearchStreamRequest is one query whose answer is told as it comes.
-type SearchStreamRequest struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The query.
-	Search        *SearchRequest `protobuf:"bytes,1,opt,name=search,proto3" json:"search,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *SearchStreamRequest) Reset() {
-	*x = SearchStreamRequest{}
-	mi := &file_nanoclaw_search_v1_search_proto_msgTypes[7]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *SearchStreamRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*SearchStreamRequest) ProtoMessage() {}
-
-func (x *SearchStreamRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_nanoclaw_search_v1_search_proto_msgTypes[7]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use SearchStreamRequest.ProtoReflect.Descriptor instead.
-func (*SearchStreamRequest) Descriptor() ([]byte, []int) {
-	return file_nanoclaw_search_v1_search_proto_rawDescGZIP(), []int{7}
-}
-
-func (x *SearchStreamRequest) GetSearch() *SearchRequest {
-	if x != nil {
-		return x.Search
-	}
-	return nil
-}
-
-// SearchStreamResponse is one message of a search that tells what it does.
-type SearchStreamResponse struct {
+// SearchEvent is one message of a search that tells what it does.
+type SearchEvent struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// What happened.
 	//
 	// Types that are valid to be assigned to Event:
 	//
-	//	*SearchStreamResponse_Started
-	//	*SearchStreamResponse_QueryUpdate
-	//	*SearchStreamResponse_SearchResultsReceived
-	//	*SearchStreamResponse_AttemptFinished
-	//	*SearchStreamResponse_Final
-	Event         isSearchStreamResponse_Event `protobuf_oneof:"event"`
+	//	*SearchEvent_Started
+	//	*SearchEvent_QueryUpdate
+	//	*SearchEvent_SearchResultsReceived
+	//	*SearchEvent_AttemptFinished
+	//	*SearchEvent_Final
+	Event         isSearchEvent_Event `protobuf_oneof:"event"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *SearchStreamResponse) Reset() {
-	*x = SearchStreamResponse{}
-	mi := &file_nanoclaw_search_v1_search_proto_msgTypes[8]
+func (x *SearchEvent) Reset() {
+	*x = SearchEvent{}
+	mi := &file_nanoclaw_search_v1_search_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *SearchStreamResponse) String() string {
+func (x *SearchEvent) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*SearchStreamResponse) ProtoMessage() {}
+func (*SearchEvent) ProtoMessage() {}
 
-func (x *SearchStreamResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_nanoclaw_search_v1_search_proto_msgTypes[8]
+func (x *SearchEvent) ProtoReflect() protoreflect.Message {
+	mi := &file_nanoclaw_search_v1_search_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -971,101 +925,101 @@ func (x *SearchStreamResponse) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use SearchStreamResponse.ProtoReflect.Descriptor instead.
-func (*SearchStreamResponse) Descriptor() ([]byte, []int) {
-	return file_nanoclaw_search_v1_search_proto_rawDescGZIP(), []int{8}
+// Deprecated: Use SearchEvent.ProtoReflect.Descriptor instead.
+func (*SearchEvent) Descriptor() ([]byte, []int) {
+	return file_nanoclaw_search_v1_search_proto_rawDescGZIP(), []int{7}
 }
 
-func (x *SearchStreamResponse) GetEvent() isSearchStreamResponse_Event {
+func (x *SearchEvent) GetEvent() isSearchEvent_Event {
 	if x != nil {
 		return x.Event
 	}
 	return nil
 }
 
-func (x *SearchStreamResponse) GetStarted() *SearchStarted {
+func (x *SearchEvent) GetStarted() *SearchStarted {
 	if x != nil {
-		if x, ok := x.Event.(*SearchStreamResponse_Started); ok {
+		if x, ok := x.Event.(*SearchEvent_Started); ok {
 			return x.Started
 		}
 	}
 	return nil
 }
 
-func (x *SearchStreamResponse) GetQueryUpdate() *QueryUpdate {
+func (x *SearchEvent) GetQueryUpdate() *QueryUpdate {
 	if x != nil {
-		if x, ok := x.Event.(*SearchStreamResponse_QueryUpdate); ok {
+		if x, ok := x.Event.(*SearchEvent_QueryUpdate); ok {
 			return x.QueryUpdate
 		}
 	}
 	return nil
 }
 
-func (x *SearchStreamResponse) GetSearchResultsReceived() *SearchResultsReceived {
+func (x *SearchEvent) GetSearchResultsReceived() *SearchResultsReceived {
 	if x != nil {
-		if x, ok := x.Event.(*SearchStreamResponse_SearchResultsReceived); ok {
+		if x, ok := x.Event.(*SearchEvent_SearchResultsReceived); ok {
 			return x.SearchResultsReceived
 		}
 	}
 	return nil
 }
 
-func (x *SearchStreamResponse) GetAttemptFinished() *AttemptFinished {
+func (x *SearchEvent) GetAttemptFinished() *AttemptFinished {
 	if x != nil {
-		if x, ok := x.Event.(*SearchStreamResponse_AttemptFinished); ok {
+		if x, ok := x.Event.(*SearchEvent_AttemptFinished); ok {
 			return x.AttemptFinished
 		}
 	}
 	return nil
 }
 
-func (x *SearchStreamResponse) GetFinal() *SearchFinal {
+func (x *SearchEvent) GetFinal() *SearchFinal {
 	if x != nil {
-		if x, ok := x.Event.(*SearchStreamResponse_Final); ok {
+		if x, ok := x.Event.(*SearchEvent_Final); ok {
 			return x.Final
 		}
 	}
 	return nil
 }
 
-type isSearchStreamResponse_Event interface {
-	isSearchStreamResponse_Event()
+type isSearchEvent_Event interface {
+	isSearchEvent_Event()
 }
 
-type SearchStreamResponse_Started struct {
+type SearchEvent_Started struct {
 	// First: who will be asked.
 	Started *SearchStarted `protobuf:"bytes,1,opt,name=started,proto3,oneof"`
 }
 
-type SearchStreamResponse_QueryUpdate struct {
+type SearchEvent_QueryUpdate struct {
 	// A provider is being asked.
 	QueryUpdate *QueryUpdate `protobuf:"bytes,2,opt,name=query_update,json=queryUpdate,proto3,oneof"`
 }
 
-type SearchStreamResponse_SearchResultsReceived struct {
+type SearchEvent_SearchResultsReceived struct {
 	// A provider has sent results. They are not yet merged or cut.
 	SearchResultsReceived *SearchResultsReceived `protobuf:"bytes,3,opt,name=search_results_received,json=searchResultsReceived,proto3,oneof"`
 }
 
-type SearchStreamResponse_AttemptFinished struct {
+type SearchEvent_AttemptFinished struct {
 	// A question to a provider has ended, or was not put.
 	AttemptFinished *AttemptFinished `protobuf:"bytes,4,opt,name=attempt_finished,json=attemptFinished,proto3,oneof"`
 }
 
-type SearchStreamResponse_Final struct {
+type SearchEvent_Final struct {
 	// Last: the answer.
 	Final *SearchFinal `protobuf:"bytes,5,opt,name=final,proto3,oneof"`
 }
 
-func (*SearchStreamResponse_Started) isSearchStreamResponse_Event() {}
+func (*SearchEvent_Started) isSearchEvent_Event() {}
 
-func (*SearchStreamResponse_QueryUpdate) isSearchStreamResponse_Event() {}
+func (*SearchEvent_QueryUpdate) isSearchEvent_Event() {}
 
-func (*SearchStreamResponse_SearchResultsReceived) isSearchStreamResponse_Event() {}
+func (*SearchEvent_SearchResultsReceived) isSearchEvent_Event() {}
 
-func (*SearchStreamResponse_AttemptFinished) isSearchStreamResponse_Event() {}
+func (*SearchEvent_AttemptFinished) isSearchEvent_Event() {}
 
-func (*SearchStreamResponse_Final) isSearchStreamResponse_Event() {}
+func (*SearchEvent_Final) isSearchEvent_Event() {}
 
 // SearchStarted tells who will be asked.
 type SearchStarted struct {
@@ -1081,7 +1035,7 @@ type SearchStarted struct {
 
 func (x *SearchStarted) Reset() {
 	*x = SearchStarted{}
-	mi := &file_nanoclaw_search_v1_search_proto_msgTypes[9]
+	mi := &file_nanoclaw_search_v1_search_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1093,7 +1047,7 @@ func (x *SearchStarted) String() string {
 func (*SearchStarted) ProtoMessage() {}
 
 func (x *SearchStarted) ProtoReflect() protoreflect.Message {
-	mi := &file_nanoclaw_search_v1_search_proto_msgTypes[9]
+	mi := &file_nanoclaw_search_v1_search_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1106,7 +1060,7 @@ func (x *SearchStarted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchStarted.ProtoReflect.Descriptor instead.
 func (*SearchStarted) Descriptor() ([]byte, []int) {
-	return file_nanoclaw_search_v1_search_proto_rawDescGZIP(), []int{9}
+	return file_nanoclaw_search_v1_search_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *SearchStarted) GetMode() string {
@@ -1136,7 +1090,7 @@ type QueryUpdate struct {
 
 func (x *QueryUpdate) Reset() {
 	*x = QueryUpdate{}
-	mi := &file_nanoclaw_search_v1_search_proto_msgTypes[10]
+	mi := &file_nanoclaw_search_v1_search_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1148,7 +1102,7 @@ func (x *QueryUpdate) String() string {
 func (*QueryUpdate) ProtoMessage() {}
 
 func (x *QueryUpdate) ProtoReflect() protoreflect.Message {
-	mi := &file_nanoclaw_search_v1_search_proto_msgTypes[10]
+	mi := &file_nanoclaw_search_v1_search_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1161,7 +1115,7 @@ func (x *QueryUpdate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueryUpdate.ProtoReflect.Descriptor instead.
 func (*QueryUpdate) Descriptor() ([]byte, []int) {
-	return file_nanoclaw_search_v1_search_proto_rawDescGZIP(), []int{10}
+	return file_nanoclaw_search_v1_search_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *QueryUpdate) GetProvider() string {
@@ -1193,7 +1147,7 @@ type SearchResultsReceived struct {
 
 func (x *SearchResultsReceived) Reset() {
 	*x = SearchResultsReceived{}
-	mi := &file_nanoclaw_search_v1_search_proto_msgTypes[11]
+	mi := &file_nanoclaw_search_v1_search_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1205,7 +1159,7 @@ func (x *SearchResultsReceived) String() string {
 func (*SearchResultsReceived) ProtoMessage() {}
 
 func (x *SearchResultsReceived) ProtoReflect() protoreflect.Message {
-	mi := &file_nanoclaw_search_v1_search_proto_msgTypes[11]
+	mi := &file_nanoclaw_search_v1_search_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1218,7 +1172,7 @@ func (x *SearchResultsReceived) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchResultsReceived.ProtoReflect.Descriptor instead.
 func (*SearchResultsReceived) Descriptor() ([]byte, []int) {
-	return file_nanoclaw_search_v1_search_proto_rawDescGZIP(), []int{11}
+	return file_nanoclaw_search_v1_search_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *SearchResultsReceived) GetProvider() string {
@@ -1253,7 +1207,7 @@ type AttemptFinished struct {
 
 func (x *AttemptFinished) Reset() {
 	*x = AttemptFinished{}
-	mi := &file_nanoclaw_search_v1_search_proto_msgTypes[12]
+	mi := &file_nanoclaw_search_v1_search_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1265,7 +1219,7 @@ func (x *AttemptFinished) String() string {
 func (*AttemptFinished) ProtoMessage() {}
 
 func (x *AttemptFinished) ProtoReflect() protoreflect.Message {
-	mi := &file_nanoclaw_search_v1_search_proto_msgTypes[12]
+	mi := &file_nanoclaw_search_v1_search_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1278,7 +1232,7 @@ func (x *AttemptFinished) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AttemptFinished.ProtoReflect.Descriptor instead.
 func (*AttemptFinished) Descriptor() ([]byte, []int) {
-	return file_nanoclaw_search_v1_search_proto_rawDescGZIP(), []int{12}
+	return file_nanoclaw_search_v1_search_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *AttemptFinished) GetAttempt() *Attempt {
@@ -1299,7 +1253,7 @@ type SearchFinal struct {
 
 func (x *SearchFinal) Reset() {
 	*x = SearchFinal{}
-	mi := &file_nanoclaw_search_v1_search_proto_msgTypes[13]
+	mi := &file_nanoclaw_search_v1_search_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1311,7 +1265,7 @@ func (x *SearchFinal) String() string {
 func (*SearchFinal) ProtoMessage() {}
 
 func (x *SearchFinal) ProtoReflect() protoreflect.Message {
-	mi := &file_nanoclaw_search_v1_search_proto_msgTypes[13]
+	mi := &file_nanoclaw_search_v1_search_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1324,7 +1278,7 @@ func (x *SearchFinal) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchFinal.ProtoReflect.Descriptor instead.
 func (*SearchFinal) Descriptor() ([]byte, []int) {
-	return file_nanoclaw_search_v1_search_proto_rawDescGZIP(), []int{13}
+	return file_nanoclaw_search_v1_search_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *SearchFinal) GetResponse() *SearchResponse {
@@ -1343,7 +1297,7 @@ type ListProvidersRequest struct {
 
 func (x *ListProvidersRequest) Reset() {
 	*x = ListProvidersRequest{}
-	mi := &file_nanoclaw_search_v1_search_proto_msgTypes[14]
+	mi := &file_nanoclaw_search_v1_search_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1355,7 +1309,7 @@ func (x *ListProvidersRequest) String() string {
 func (*ListProvidersRequest) ProtoMessage() {}
 
 func (x *ListProvidersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_nanoclaw_search_v1_search_proto_msgTypes[14]
+	mi := &file_nanoclaw_search_v1_search_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1368,7 +1322,7 @@ func (x *ListProvidersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListProvidersRequest.ProtoReflect.Descriptor instead.
 func (*ListProvidersRequest) Descriptor() ([]byte, []int) {
-	return file_nanoclaw_search_v1_search_proto_rawDescGZIP(), []int{14}
+	return file_nanoclaw_search_v1_search_proto_rawDescGZIP(), []int{13}
 }
 
 // ListProvidersResponse carries all providers that there are.
@@ -1382,7 +1336,7 @@ type ListProvidersResponse struct {
 
 func (x *ListProvidersResponse) Reset() {
 	*x = ListProvidersResponse{}
-	mi := &file_nanoclaw_search_v1_search_proto_msgTypes[15]
+	mi := &file_nanoclaw_search_v1_search_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1394,7 +1348,7 @@ func (x *ListProvidersResponse) String() string {
 func (*ListProvidersResponse) ProtoMessage() {}
 
 func (x *ListProvidersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_nanoclaw_search_v1_search_proto_msgTypes[15]
+	mi := &file_nanoclaw_search_v1_search_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1407,7 +1361,7 @@ func (x *ListProvidersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListProvidersResponse.ProtoReflect.Descriptor instead.
 func (*ListProvidersResponse) Descriptor() ([]byte, []int) {
-	return file_nanoclaw_search_v1_search_proto_rawDescGZIP(), []int{15}
+	return file_nanoclaw_search_v1_search_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *ListProvidersResponse) GetProviders() []*SearchProvider {
@@ -1452,7 +1406,7 @@ type SearchProvider struct {
 
 func (x *SearchProvider) Reset() {
 	*x = SearchProvider{}
-	mi := &file_nanoclaw_search_v1_search_proto_msgTypes[16]
+	mi := &file_nanoclaw_search_v1_search_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1464,7 +1418,7 @@ func (x *SearchProvider) String() string {
 func (*SearchProvider) ProtoMessage() {}
 
 func (x *SearchProvider) ProtoReflect() protoreflect.Message {
-	mi := &file_nanoclaw_search_v1_search_proto_msgTypes[16]
+	mi := &file_nanoclaw_search_v1_search_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1477,7 +1431,7 @@ func (x *SearchProvider) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchProvider.ProtoReflect.Descriptor instead.
 func (*SearchProvider) Descriptor() ([]byte, []int) {
-	return file_nanoclaw_search_v1_search_proto_rawDescGZIP(), []int{16}
+	return file_nanoclaw_search_v1_search_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *SearchProvider) GetName() string {
@@ -1581,7 +1535,7 @@ type ProviderHealth struct {
 
 func (x *ProviderHealth) Reset() {
 	*x = ProviderHealth{}
-	mi := &file_nanoclaw_search_v1_search_proto_msgTypes[17]
+	mi := &file_nanoclaw_search_v1_search_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1593,7 +1547,7 @@ func (x *ProviderHealth) String() string {
 func (*ProviderHealth) ProtoMessage() {}
 
 func (x *ProviderHealth) ProtoReflect() protoreflect.Message {
-	mi := &file_nanoclaw_search_v1_search_proto_msgTypes[17]
+	mi := &file_nanoclaw_search_v1_search_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1606,7 +1560,7 @@ func (x *ProviderHealth) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProviderHealth.ProtoReflect.Descriptor instead.
 func (*ProviderHealth) Descriptor() ([]byte, []int) {
-	return file_nanoclaw_search_v1_search_proto_rawDescGZIP(), []int{17}
+	return file_nanoclaw_search_v1_search_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *ProviderHealth) GetState() string {
@@ -1649,7 +1603,7 @@ type ProviderLimit struct {
 
 func (x *ProviderLimit) Reset() {
 	*x = ProviderLimit{}
-	mi := &file_nanoclaw_search_v1_search_proto_msgTypes[18]
+	mi := &file_nanoclaw_search_v1_search_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1661,7 +1615,7 @@ func (x *ProviderLimit) String() string {
 func (*ProviderLimit) ProtoMessage() {}
 
 func (x *ProviderLimit) ProtoReflect() protoreflect.Message {
-	mi := &file_nanoclaw_search_v1_search_proto_msgTypes[18]
+	mi := &file_nanoclaw_search_v1_search_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1674,7 +1628,7 @@ func (x *ProviderLimit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProviderLimit.ProtoReflect.Descriptor instead.
 func (*ProviderLimit) Descriptor() ([]byte, []int) {
-	return file_nanoclaw_search_v1_search_proto_rawDescGZIP(), []int{18}
+	return file_nanoclaw_search_v1_search_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *ProviderLimit) GetName() string {
@@ -1739,7 +1693,7 @@ type ProviderCapabilities struct {
 
 func (x *ProviderCapabilities) Reset() {
 	*x = ProviderCapabilities{}
-	mi := &file_nanoclaw_search_v1_search_proto_msgTypes[19]
+	mi := &file_nanoclaw_search_v1_search_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1751,7 +1705,7 @@ func (x *ProviderCapabilities) String() string {
 func (*ProviderCapabilities) ProtoMessage() {}
 
 func (x *ProviderCapabilities) ProtoReflect() protoreflect.Message {
-	mi := &file_nanoclaw_search_v1_search_proto_msgTypes[19]
+	mi := &file_nanoclaw_search_v1_search_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1764,7 +1718,7 @@ func (x *ProviderCapabilities) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProviderCapabilities.ProtoReflect.Descriptor instead.
 func (*ProviderCapabilities) Descriptor() ([]byte, []int) {
-	return file_nanoclaw_search_v1_search_proto_rawDescGZIP(), []int{19}
+	return file_nanoclaw_search_v1_search_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *ProviderCapabilities) GetOptions() []string {
@@ -1925,10 +1879,8 @@ const file_nanoclaw_search_v1_search_proto_rawDesc = "" +
 	" \x01(\tR\x05cache\x12'\n" +
 	"\x0fdropped_options\x18\v \x03(\tR\x0edroppedOptions\x12\x16\n" +
 	"\x06family\x18\f \x01(\tR\x06family\x12\x18\n" +
-	"\askipped\x18\r \x01(\bR\askipped\"X\n" +
-	"\x13SearchStreamRequest\x12A\n" +
-	"\x06search\x18\x01 \x01(\v2!.nanoclaw.search.v1.SearchRequestB\x06\xbaH\x03\xc8\x01\x01R\x06search\"\x94\x03\n" +
-	"\x14SearchStreamResponse\x12=\n" +
+	"\askipped\x18\r \x01(\bR\askipped\"\x8b\x03\n" +
+	"\vSearchEvent\x12=\n" +
 	"\astarted\x18\x01 \x01(\v2!.nanoclaw.search.v1.SearchStartedH\x00R\astarted\x12D\n" +
 	"\fquery_update\x18\x02 \x01(\v2\x1f.nanoclaw.search.v1.QueryUpdateH\x00R\vqueryUpdate\x12c\n" +
 	"\x17search_results_received\x18\x03 \x01(\v2).nanoclaw.search.v1.SearchResultsReceivedH\x00R\x15searchResultsReceived\x12P\n" +
@@ -1994,11 +1946,11 @@ const file_nanoclaw_search_v1_search_proto_rawDesc = "" +
 	"\aregions\x18\a \x03(\tR\aregions\x12\x1f\n" +
 	"\vsafe_search\x18\b \x03(\tR\n" +
 	"safeSearch\x12\x18\n" +
-	"\ascraped\x18\t \x01(\bR\ascraped2\x8f\x03\n" +
+	"\ascraped\x18\t \x01(\bR\ascraped2\x80\x03\n" +
 	"\rSearchService\x12u\n" +
 	"\x06Search\x12!.nanoclaw.search.v1.SearchRequest\x1a\".nanoclaw.search.v1.SearchResponse\"$\xc2\xda\x18\n" +
-	"\b\x01\x12\x06search\x82\xd3\xe4\x93\x02\x10:\x01*\"\v/api/search\x12s\n" +
-	"\fSearchStream\x12'.nanoclaw.search.v1.SearchStreamRequest\x1a(.nanoclaw.search.v1.SearchStreamResponse\"\x0e\xc2\xda\x18\n" +
+	"\b\x01\x12\x06search\x82\xd3\xe4\x93\x02\x10:\x01*\"\v/api/search\x12d\n" +
+	"\fSearchStream\x12!.nanoclaw.search.v1.SearchRequest\x1a\x1f.nanoclaw.search.v1.SearchEvent\"\x0e\xc2\xda\x18\n" +
 	"\b\x01\x12\x06search0\x01\x12\x91\x01\n" +
 	"\rListProviders\x12(.nanoclaw.search.v1.ListProvidersRequest\x1a).nanoclaw.search.v1.ListProvidersResponse\"+\xc2\xda\x18\n" +
 	"\b\x01\x12\x06search\x82\xd3\xe4\x93\x02\x17\x12\x15/api/search/providersBAZ?github.com/nanoclaw/nanoclaw/gen/go/nanoclaw/search/v1;searchv1b\x06proto3"
@@ -2015,7 +1967,7 @@ func file_nanoclaw_search_v1_search_proto_rawDescGZIP() []byte {
 	return file_nanoclaw_search_v1_search_proto_rawDescData
 }
 
-var file_nanoclaw_search_v1_search_proto_msgTypes = make([]protoimpl.MessageInfo, 20)
+var file_nanoclaw_search_v1_search_proto_msgTypes = make([]protoimpl.MessageInfo, 19)
 var file_nanoclaw_search_v1_search_proto_goTypes = []any{
 	(*SearchRequest)(nil),         // 0: nanoclaw.search.v1.SearchRequest
 	(*SearchLocation)(nil),        // 1: nanoclaw.search.v1.SearchLocation
@@ -2024,19 +1976,18 @@ var file_nanoclaw_search_v1_search_proto_goTypes = []any{
 	(*ResultSource)(nil),          // 4: nanoclaw.search.v1.ResultSource
 	(*Passage)(nil),               // 5: nanoclaw.search.v1.Passage
 	(*Attempt)(nil),               // 6: nanoclaw.search.v1.Attempt
-	(*SearchStreamRequest)(nil),   // 7: nanoclaw.search.v1.SearchStreamRequest
-	(*SearchStreamResponse)(nil),  // 8: nanoclaw.search.v1.SearchStreamResponse
-	(*SearchStarted)(nil),         // 9: nanoclaw.search.v1.SearchStarted
-	(*QueryUpdate)(nil),           // 10: nanoclaw.search.v1.QueryUpdate
-	(*SearchResultsReceived)(nil), // 11: nanoclaw.search.v1.SearchResultsReceived
-	(*AttemptFinished)(nil),       // 12: nanoclaw.search.v1.AttemptFinished
-	(*SearchFinal)(nil),           // 13: nanoclaw.search.v1.SearchFinal
-	(*ListProvidersRequest)(nil),  // 14: nanoclaw.search.v1.ListProvidersRequest
-	(*ListProvidersResponse)(nil), // 15: nanoclaw.search.v1.ListProvidersResponse
-	(*SearchProvider)(nil),        // 16: nanoclaw.search.v1.SearchProvider
-	(*ProviderHealth)(nil),        // 17: nanoclaw.search.v1.ProviderHealth
-	(*ProviderLimit)(nil),         // 18: nanoclaw.search.v1.ProviderLimit
-	(*ProviderCapabilities)(nil),  // 19: nanoclaw.search.v1.ProviderCapabilities
+	(*SearchEvent)(nil),           // 7: nanoclaw.search.v1.SearchEvent
+	(*SearchStarted)(nil),         // 8: nanoclaw.search.v1.SearchStarted
+	(*QueryUpdate)(nil),           // 9: nanoclaw.search.v1.QueryUpdate
+	(*SearchResultsReceived)(nil), // 10: nanoclaw.search.v1.SearchResultsReceived
+	(*AttemptFinished)(nil),       // 11: nanoclaw.search.v1.AttemptFinished
+	(*SearchFinal)(nil),           // 12: nanoclaw.search.v1.SearchFinal
+	(*ListProvidersRequest)(nil),  // 13: nanoclaw.search.v1.ListProvidersRequest
+	(*ListProvidersResponse)(nil), // 14: nanoclaw.search.v1.ListProvidersResponse
+	(*SearchProvider)(nil),        // 15: nanoclaw.search.v1.SearchProvider
+	(*ProviderHealth)(nil),        // 16: nanoclaw.search.v1.ProviderHealth
+	(*ProviderLimit)(nil),         // 17: nanoclaw.search.v1.ProviderLimit
+	(*ProviderCapabilities)(nil),  // 18: nanoclaw.search.v1.ProviderCapabilities
 }
 var file_nanoclaw_search_v1_search_proto_depIdxs = []int32{
 	1,  // 0: nanoclaw.search.v1.SearchRequest.location:type_name -> nanoclaw.search.v1.SearchLocation
@@ -2044,30 +1995,29 @@ var file_nanoclaw_search_v1_search_proto_depIdxs = []int32{
 	6,  // 2: nanoclaw.search.v1.SearchResponse.attempts:type_name -> nanoclaw.search.v1.Attempt
 	4,  // 3: nanoclaw.search.v1.SearchResult.sources:type_name -> nanoclaw.search.v1.ResultSource
 	5,  // 4: nanoclaw.search.v1.SearchResult.passages:type_name -> nanoclaw.search.v1.Passage
-	0,  // 5: nanoclaw.search.v1.SearchStreamRequest.search:type_name -> nanoclaw.search.v1.SearchRequest
-	9,  // 6: nanoclaw.search.v1.SearchStreamResponse.started:type_name -> nanoclaw.search.v1.SearchStarted
-	10, // 7: nanoclaw.search.v1.SearchStreamResponse.query_update:type_name -> nanoclaw.search.v1.QueryUpdate
-	11, // 8: nanoclaw.search.v1.SearchStreamResponse.search_results_received:type_name -> nanoclaw.search.v1.SearchResultsReceived
-	12, // 9: nanoclaw.search.v1.SearchStreamResponse.attempt_finished:type_name -> nanoclaw.search.v1.AttemptFinished
-	13, // 10: nanoclaw.search.v1.SearchStreamResponse.final:type_name -> nanoclaw.search.v1.SearchFinal
-	3,  // 11: nanoclaw.search.v1.SearchResultsReceived.results:type_name -> nanoclaw.search.v1.SearchResult
-	6,  // 12: nanoclaw.search.v1.AttemptFinished.attempt:type_name -> nanoclaw.search.v1.Attempt
-	2,  // 13: nanoclaw.search.v1.SearchFinal.response:type_name -> nanoclaw.search.v1.SearchResponse
-	16, // 14: nanoclaw.search.v1.ListProvidersResponse.providers:type_name -> nanoclaw.search.v1.SearchProvider
-	17, // 15: nanoclaw.search.v1.SearchProvider.health:type_name -> nanoclaw.search.v1.ProviderHealth
-	18, // 16: nanoclaw.search.v1.SearchProvider.limits:type_name -> nanoclaw.search.v1.ProviderLimit
-	19, // 17: nanoclaw.search.v1.SearchProvider.capabilities:type_name -> nanoclaw.search.v1.ProviderCapabilities
-	0,  // 18: nanoclaw.search.v1.SearchService.Search:input_type -> nanoclaw.search.v1.SearchRequest
-	7,  // 19: nanoclaw.search.v1.SearchService.SearchStream:input_type -> nanoclaw.search.v1.SearchStreamRequest
-	14, // 20: nanoclaw.search.v1.SearchService.ListProviders:input_type -> nanoclaw.search.v1.ListProvidersRequest
-	2,  // 21: nanoclaw.search.v1.SearchService.Search:output_type -> nanoclaw.search.v1.SearchResponse
-	8,  // 22: nanoclaw.search.v1.SearchService.SearchStream:output_type -> nanoclaw.search.v1.SearchStreamResponse
-	15, // 23: nanoclaw.search.v1.SearchService.ListProviders:output_type -> nanoclaw.search.v1.ListProvidersResponse
-	21, // [21:24] is the sub-list for method output_type
-	18, // [18:21] is the sub-list for method input_type
-	18, // [18:18] is the sub-list for extension type_name
-	18, // [18:18] is the sub-list for extension extendee
-	0,  // [0:18] is the sub-list for field type_name
+	8,  // 5: nanoclaw.search.v1.SearchEvent.started:type_name -> nanoclaw.search.v1.SearchStarted
+	9,  // 6: nanoclaw.search.v1.SearchEvent.query_update:type_name -> nanoclaw.search.v1.QueryUpdate
+	10, // 7: nanoclaw.search.v1.SearchEvent.search_results_received:type_name -> nanoclaw.search.v1.SearchResultsReceived
+	11, // 8: nanoclaw.search.v1.SearchEvent.attempt_finished:type_name -> nanoclaw.search.v1.AttemptFinished
+	12, // 9: nanoclaw.search.v1.SearchEvent.final:type_name -> nanoclaw.search.v1.SearchFinal
+	3,  // 10: nanoclaw.search.v1.SearchResultsReceived.results:type_name -> nanoclaw.search.v1.SearchResult
+	6,  // 11: nanoclaw.search.v1.AttemptFinished.attempt:type_name -> nanoclaw.search.v1.Attempt
+	2,  // 12: nanoclaw.search.v1.SearchFinal.response:type_name -> nanoclaw.search.v1.SearchResponse
+	15, // 13: nanoclaw.search.v1.ListProvidersResponse.providers:type_name -> nanoclaw.search.v1.SearchProvider
+	16, // 14: nanoclaw.search.v1.SearchProvider.health:type_name -> nanoclaw.search.v1.ProviderHealth
+	17, // 15: nanoclaw.search.v1.SearchProvider.limits:type_name -> nanoclaw.search.v1.ProviderLimit
+	18, // 16: nanoclaw.search.v1.SearchProvider.capabilities:type_name -> nanoclaw.search.v1.ProviderCapabilities
+	0,  // 17: nanoclaw.search.v1.SearchService.Search:input_type -> nanoclaw.search.v1.SearchRequest
+	0,  // 18: nanoclaw.search.v1.SearchService.SearchStream:input_type -> nanoclaw.search.v1.SearchRequest
+	13, // 19: nanoclaw.search.v1.SearchService.ListProviders:input_type -> nanoclaw.search.v1.ListProvidersRequest
+	2,  // 20: nanoclaw.search.v1.SearchService.Search:output_type -> nanoclaw.search.v1.SearchResponse
+	7,  // 21: nanoclaw.search.v1.SearchService.SearchStream:output_type -> nanoclaw.search.v1.SearchEvent
+	14, // 22: nanoclaw.search.v1.SearchService.ListProviders:output_type -> nanoclaw.search.v1.ListProvidersResponse
+	20, // [20:23] is the sub-list for method output_type
+	17, // [17:20] is the sub-list for method input_type
+	17, // [17:17] is the sub-list for extension type_name
+	17, // [17:17] is the sub-list for extension extendee
+	0,  // [0:17] is the sub-list for field type_name
 }
 
 func init() { file_nanoclaw_search_v1_search_proto_init() }
@@ -2076,21 +2026,21 @@ func file_nanoclaw_search_v1_search_proto_init() {
 		return
 	}
 	file_nanoclaw_search_v1_search_proto_msgTypes[0].OneofWrappers = []any{}
-	file_nanoclaw_search_v1_search_proto_msgTypes[8].OneofWrappers = []any{
-		(*SearchStreamResponse_Started)(nil),
-		(*SearchStreamResponse_QueryUpdate)(nil),
-		(*SearchStreamResponse_SearchResultsReceived)(nil),
-		(*SearchStreamResponse_AttemptFinished)(nil),
-		(*SearchStreamResponse_Final)(nil),
+	file_nanoclaw_search_v1_search_proto_msgTypes[7].OneofWrappers = []any{
+		(*SearchEvent_Started)(nil),
+		(*SearchEvent_QueryUpdate)(nil),
+		(*SearchEvent_SearchResultsReceived)(nil),
+		(*SearchEvent_AttemptFinished)(nil),
+		(*SearchEvent_Final)(nil),
 	}
-	file_nanoclaw_search_v1_search_proto_msgTypes[18].OneofWrappers = []any{}
+	file_nanoclaw_search_v1_search_proto_msgTypes[17].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_nanoclaw_search_v1_search_proto_rawDesc), len(file_nanoclaw_search_v1_search_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   20,
+			NumMessages:   19,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

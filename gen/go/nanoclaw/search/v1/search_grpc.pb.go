@@ -35,12 +35,16 @@ type SearchServiceClient interface {
 	// Search runs one query. An answer without results is only given when the
 	// provider said so or the domain filter left none; a blocked or unreadable
 	// answer is an error that says which.
+	// buf:lint:ignore RPC_REQUEST_RESPONSE_UNIQUE
 	Search(ctx context.Context, in *SearchRequest, opts ...grpc.CallOption) (*SearchResponse, error)
 	// SearchStream is Search that tells what it does. The first message is
 	// started; the last one of a search that was answered is final. A search that
 	// nobody answered ends with the error of Search. Ending the stream ends the
 	// questions that nobody else waits for.
-	SearchStream(ctx context.Context, in *SearchStreamRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[SearchStreamResponse], error)
+	// buf:lint:ignore RPC_REQUEST_STANDARD_NAME
+	// buf:lint:ignore RPC_RESPONSE_STANDARD_NAME
+	// buf:lint:ignore RPC_REQUEST_RESPONSE_UNIQUE
+	SearchStream(ctx context.Context, in *SearchRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[SearchEvent], error)
 	// ListProviders tells of every provider that there is whether it can be asked,
 	// how it has been doing, and what it can do. It asks none of them.
 	ListProviders(ctx context.Context, in *ListProvidersRequest, opts ...grpc.CallOption) (*ListProvidersResponse, error)
@@ -64,13 +68,13 @@ func (c *searchServiceClient) Search(ctx context.Context, in *SearchRequest, opt
 	return out, nil
 }
 
-func (c *searchServiceClient) SearchStream(ctx context.Context, in *SearchStreamRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[SearchStreamResponse], error) {
+func (c *searchServiceClient) SearchStream(ctx context.Context, in *SearchRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[SearchEvent], error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	stream, err := c.cc.NewStream(ctx, &SearchService_ServiceDesc.Streams[0], SearchService_SearchStream_FullMethodName, cOpts...)
 	if err != nil {
 		return nil, err
 	}
-	x := &grpc.GenericClientStream[SearchStreamRequest, SearchStreamResponse]{ClientStream: stream}
+	x := &grpc.GenericClientStream[SearchRequest, SearchEvent]{ClientStream: stream}
 	if err := x.ClientStream.SendMsg(in); err != nil {
 		return nil, err
 	}
@@ -81,7 +85,7 @@ func (c *searchServiceClient) SearchStream(ctx context.Context, in *SearchStream
 }
 
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
-type SearchService_SearchStreamClient = grpc.ServerStreamingClient[SearchStreamResponse]
+type SearchService_SearchStreamClient = grpc.ServerStreamingClient[SearchEvent]
 
 func (c *searchServiceClient) ListProviders(ctx context.Context, in *ListProvidersRequest, opts ...grpc.CallOption) (*ListProvidersResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
@@ -102,12 +106,16 @@ type SearchServiceServer interface {
 	// Search runs one query. An answer without results is only given when the
 	// provider said so or the domain filter left none; a blocked or unreadable
 	// answer is an error that says which.
+	// buf:lint:ignore RPC_REQUEST_RESPONSE_UNIQUE
 	Search(context.Context, *SearchRequest) (*SearchResponse, error)
 	// SearchStream is Search that tells what it does. The first message is
 	// started; the last one of a search that was answered is final. A search that
 	// nobody answered ends with the error of Search. Ending the stream ends the
 	// questions that nobody else waits for.
-	SearchStream(*SearchStreamRequest, grpc.ServerStreamingServer[SearchStreamResponse]) error
+	// buf:lint:ignore RPC_REQUEST_STANDARD_NAME
+	// buf:lint:ignore RPC_RESPONSE_STANDARD_NAME
+	// buf:lint:ignore RPC_REQUEST_RESPONSE_UNIQUE
+	SearchStream(*SearchRequest, grpc.ServerStreamingServer[SearchEvent]) error
 	// ListProviders tells of every provider that there is whether it can be asked,
 	// how it has been doing, and what it can do. It asks none of them.
 	ListProviders(context.Context, *ListProvidersRequest) (*ListProvidersResponse, error)
@@ -124,7 +132,7 @@ type UnimplementedSearchServiceServer struct{}
 func (UnimplementedSearchServiceServer) Search(context.Context, *SearchRequest) (*SearchResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Search not implemented")
 }
-func (UnimplementedSearchServiceServer) SearchStream(*SearchStreamRequest, grpc.ServerStreamingServer[SearchStreamResponse]) error {
+func (UnimplementedSearchServiceServer) SearchStream(*SearchRequest, grpc.ServerStreamingServer[SearchEvent]) error {
 	return status.Error(codes.Unimplemented, "method SearchStream not implemented")
 }
 func (UnimplementedSearchServiceServer) ListProviders(context.Context, *ListProvidersRequest) (*ListProvidersResponse, error) {
@@ -170,15 +178,15 @@ func _SearchService_Search_Handler(srv interface{}, ctx context.Context, dec fun
 }
 
 func _SearchService_SearchStream_Handler(srv interface{}, stream grpc.ServerStream) error {
-	m := new(SearchStreamRequest)
+	m := new(SearchRequest)
 	if err := stream.RecvMsg(m); err != nil {
 		return err
 	}
-	return srv.(SearchServiceServer).SearchStream(m, &grpc.GenericServerStream[SearchStreamRequest, SearchStreamResponse]{ServerStream: stream})
+	return srv.(SearchServiceServer).SearchStream(m, &grpc.GenericServerStream[SearchRequest, SearchEvent]{ServerStream: stream})
 }
 
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
-type SearchService_SearchStreamServer = grpc.ServerStreamingServer[SearchStreamResponse]
+type SearchService_SearchStreamServer = grpc.ServerStreamingServer[SearchEvent]
 
 func _SearchService_ListProviders_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(ListProvidersRequest)

@@ -15,7 +15,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file nanoclaw/search/v1/search.proto.
  */
 export const file_nanoclaw_search_v1_search: GenFile = /*@__PURE__*/
-  fileDesc("Ch9uYW5vY2xhdy9zZWFyY2gvdjEvc2VhcmNoLnByb3RvEhJuYW5vY2xhdy5zZWFyY2gudjEiyQkKDVNlYXJjaFJlcXVlc3QSGQoFcXVlcnkYASABKAlCCrpIB3IFEAIYkAMSIwoLbWF4X3Jlc3VsdHMYAiABKAVCCbpIBhoEGAooAUgAiAEBEiEKD2FsbG93ZWRfZG9tYWlucxgDIAMoCUIIukgFkgECEDISIQoPYmxvY2tlZF9kb21haW5zGAQgAygJQgi6SAWSAQIQMhIZCghwcm92aWRlchgFIAEoCUIHukgEcgIYQBIlCglwcm92aWRlcnMYBiADKAlCErpID5IBDBAEGAEiBnIEEAEYQBIkCgRtb2RlGAcgASgJQha6SBNyEVIAUgZzaW5nbGVSBWZ1c2VkEhwKBHBhZ2UYCCABKAVCCbpIBhoEGDIoAUgBiAEBEjIKCWZyZXNobmVzcxgJIAEoCUIfukgcchpSAFIDZGF5UgR3ZWVrUgVtb250aFIEeWVhchIfCg5wdWJsaXNoZWRfZnJvbRgKIAEoCUIHukgEcgIYChIdCgxwdWJsaXNoZWRfdG8YCyABKAlCB7pIBHICGAoSGQoIbGFuZ3VhZ2UYDCABKAlCB7pIBHICGCMSJwoGcmVnaW9uGA0gASgJQhe6SBRyEjIQXihbQS1aYS16XXsyfSk/JBIzCgtzYWZlX3NlYXJjaBgOIAEoCUIeukgbchlSAFIDb2ZmUghtb2RlcmF0ZVIGc3RyaWN0EjQKCGxvY2F0aW9uGA8gASgLMiIubmFub2NsYXcuc2VhcmNoLnYxLlNlYXJjaExvY2F0aW9uEgwKBG5ld3MYECABKAgSEAoIcGFzc2FnZXMYESABKAgSHwoKbWF4X3Rva2VucxgSIAEoBUILukgIGgYYgIACKAASFgoOc3RyaWN0X29wdGlvbnMYEyABKAgSKQoFY2FjaGUYFCABKAlCGrpIF3IVUgBSA3VzZVIHcmVmcmVzaFIDb2ZmOusDukjnAxqiAQoZYmxvY2tlZF9kb21haW5zLmV4Y2x1c2l2ZRJBY2Fubm90IGJlIHVzZWQgdG9nZXRoZXIgd2l0aCBhbGxvd2VkX2RvbWFpbnM7IHNlbmQgb25lIG9mIHRoZSB0d28aQnNpemUodGhpcy5hbGxvd2VkX2RvbWFpbnMpID09IDAgfHwgc2l6ZSh0aGlzLmJsb2NrZWRfZG9tYWlucykgPT0gMBqDAQoTcHJvdmlkZXJzLmV4Y2x1c2l2ZRI6Y2Fubm90IGJlIHVzZWQgdG9nZXRoZXIgd2l0aCBwcm92aWRlcjsgc2VuZCBvbmUgb2YgdGhlIHR3bxowdGhpcy5wcm92aWRlciA9PSAnJyB8fCBzaXplKHRoaXMucHJvdmlkZXJzKSA9PSAwGrkBChNmcmVzaG5lc3MuZXhjbHVzaXZlElJjYW5ub3QgYmUgdXNlZCB0b2dldGhlciB3aXRoIHB1Ymxpc2hlZF9mcm9tIG9yIHB1Ymxpc2hlZF90bzsgc2VuZCBhIHdpbmRvdyBvciBkYXlzGk50aGlzLmZyZXNobmVzcyA9PSAnJyB8fCAodGhpcy5wdWJsaXNoZWRfZnJvbSA9PSAnJyAmJiB0aGlzLnB1Ymxpc2hlZF90byA9PSAnJylCDgoMX21heF9yZXN1bHRzQgcKBV9wYWdlItwBCg5TZWFyY2hMb2NhdGlvbhIVCgRjaXR5GAEgASgJQge6SARyAhhkEhcKBnJlZ2lvbhgCIAEoCUIHukgEcgIYZBIoCgdjb3VudHJ5GAMgASgJQhe6SBRyEjIQXihbQS1aYS16XXsyfSk/JBIZCgh0aW1lem9uZRgEIAEoCUIHukgEcgIYQBIpCghsYXRpdHVkZRgFIAEoAUIXukgUEhIZAAAAAACAVkApAAAAAACAVsASKgoJbG9uZ2l0dWRlGAYgASgBQhe6SBQSEhkAAAAAAIBmQCkAAAAAAIBmwCKRAgoOU2VhcmNoUmVzcG9uc2USMQoHcmVzdWx0cxgBIAMoCzIgLm5hbm9jbGF3LnNlYXJjaC52MS5TZWFyY2hSZXN1bHQSDwoHb3V0Y29tZRgCIAEoCRIVCg1hbHRlcmVkX3F1ZXJ5GAMgASgJEi0KCGF0dGVtcHRzGAQgAygLMhsubmFub2NsYXcuc2VhcmNoLnYxLkF0dGVtcHQSFAoMZmlsdGVyZWRfb3V0GAUgASgFEhAKCG1hcmtkb3duGAYgASgJEhcKD2Ryb3BwZWRfb3B0aW9ucxgHIAMoCRIQCghjb3N0X3VzZBgIIAEoARINCgVzdGFsZRgJIAEoCBITCgthbnN3ZXJlZF9hdBgKIAEoCSL7AQoMU2VhcmNoUmVzdWx0Eg0KBXRpdGxlGAEgASgJEgsKA3VybBgCIAEoCRIPCgdzbmlwcGV0GAMgASgJEg4KBnNvdXJjZRgEIAEoCRIUCgxwdWJsaXNoZWRfYXQYBSABKAkSMQoHc291cmNlcxgGIAMoCzIgLm5hbm9jbGF3LnNlYXJjaC52MS5SZXN1bHRTb3VyY2USEAoIbGFuZ3VhZ2UYByABKAkSEQoJc2l0ZV9uYW1lGAggASgJEi0KCHBhc3NhZ2VzGAkgAygLMhsubmFub2NsYXcuc2VhcmNoLnYxLlBhc3NhZ2USEQoJdW50cnVzdGVkGAogASgIIj4KDFJlc3VsdFNvdXJjZRIQCghwcm92aWRlchgBIAEoCRIOCgZmYW1pbHkYAiABKAkSDAoEcmFuaxgDIAEoBSIyCgdQYXNzYWdlEgwKBHRleHQYASABKAkSDAoEa2luZBgCIAEoCRILCgNjdXQYAyABKAgiiQIKB0F0dGVtcHQSEAoIcHJvdmlkZXIYASABKAkSDwoHb3V0Y29tZRgCIAEoCRITCgtodHRwX3N0YXR1cxgDIAEoBRISCgpsYXRlbmN5X21zGAQgASgFEhQKDHJlc3VsdF9jb3VudBgFIAEoBRIOCgZkZXRhaWwYBiABKAkSFAoMZmlsdGVyZWRfb3V0GAcgASgFEhsKE3JldHJ5X2FmdGVyX3NlY29uZHMYCCABKAUSEAoIY29zdF91c2QYCSABKAESDQoFY2FjaGUYCiABKAkSFwoPZHJvcHBlZF9vcHRpb25zGAsgAygJEg4KBmZhbWlseRgMIAEoCRIPCgdza2lwcGVkGA0gASgIIlAKE1NlYXJjaFN0cmVhbVJlcXVlc3QSOQoGc2VhcmNoGAEgASgLMiEubmFub2NsYXcuc2VhcmNoLnYxLlNlYXJjaFJlcXVlc3RCBrpIA8gBASLPAgoUU2VhcmNoU3RyZWFtUmVzcG9uc2USNAoHc3RhcnRlZBgBIAEoCzIhLm5hbm9jbGF3LnNlYXJjaC52MS5TZWFyY2hTdGFydGVkSAASNwoMcXVlcnlfdXBkYXRlGAIgASgLMh8ubmFub2NsYXcuc2VhcmNoLnYxLlF1ZXJ5VXBkYXRlSAASTAoXc2VhcmNoX3Jlc3VsdHNfcmVjZWl2ZWQYAyABKAsyKS5uYW5vY2xhdy5zZWFyY2gudjEuU2VhcmNoUmVzdWx0c1JlY2VpdmVkSAASPwoQYXR0ZW1wdF9maW5pc2hlZBgEIAEoCzIjLm5hbm9jbGF3LnNlYXJjaC52MS5BdHRlbXB0RmluaXNoZWRIABIwCgVmaW5hbBgFIAEoCzIfLm5hbm9jbGF3LnNlYXJjaC52MS5TZWFyY2hGaW5hbEgAQgcKBWV2ZW50IisKDVNlYXJjaFN0YXJ0ZWQSDAoEbW9kZRgBIAEoCRIMCgRwbGFuGAIgAygJIi4KC1F1ZXJ5VXBkYXRlEhAKCHByb3ZpZGVyGAEgASgJEg0KBXF1ZXJ5GAIgASgJImsKFVNlYXJjaFJlc3VsdHNSZWNlaXZlZBIQCghwcm92aWRlchgBIAEoCRINCgVjb3VudBgCIAEoBRIxCgdyZXN1bHRzGAMgAygLMiAubmFub2NsYXcuc2VhcmNoLnYxLlNlYXJjaFJlc3VsdCI/Cg9BdHRlbXB0RmluaXNoZWQSLAoHYXR0ZW1wdBgBIAEoCzIbLm5hbm9jbGF3LnNlYXJjaC52MS5BdHRlbXB0IkMKC1NlYXJjaEZpbmFsEjQKCHJlc3BvbnNlGAEgASgLMiIubmFub2NsYXcuc2VhcmNoLnYxLlNlYXJjaFJlc3BvbnNlIhYKFExpc3RQcm92aWRlcnNSZXF1ZXN0Ik4KFUxpc3RQcm92aWRlcnNSZXNwb25zZRI1Cglwcm92aWRlcnMYASADKAsyIi5uYW5vY2xhdy5zZWFyY2gudjEuU2VhcmNoUHJvdmlkZXIi2gIKDlNlYXJjaFByb3ZpZGVyEgwKBG5hbWUYASABKAkSDgoGZmFtaWx5GAIgASgJEhIKCmNvbmZpZ3VyZWQYAyABKAgSDwoHbWlzc2luZxgEIAEoCRIRCgluZWVkc19rZXkYBSABKAgSEwoLa2V5X3ByZXNlbnQYBiABKAgSEAoIcG9zaXRpb24YByABKAUSEAoIY29zdF91c2QYCCABKAESEgoKbGF0ZW5jeV9tcxgJIAEoBRIyCgZoZWFsdGgYCiABKAsyIi5uYW5vY2xhdy5zZWFyY2gudjEuUHJvdmlkZXJIZWFsdGgSMQoGbGltaXRzGAsgAygLMiEubmFub2NsYXcuc2VhcmNoLnYxLlByb3ZpZGVyTGltaXQSPgoMY2FwYWJpbGl0aWVzGAwgASgLMigubmFub2NsYXcuc2VhcmNoLnYxLlByb3ZpZGVyQ2FwYWJpbGl0aWVzIj4KDlByb3ZpZGVySGVhbHRoEg0KBXN0YXRlGAEgASgJEg0KBXVudGlsGAIgASgJEg4KBnJlYXNvbhgDIAEoCSJ9Cg1Qcm92aWRlckxpbWl0EgwKBG5hbWUYASABKAkSDQoFbGltaXQYAiABKAUSFgoJcmVtYWluaW5nGAMgASgFSACIAQESFgoOcGVyaW9kX3NlY29uZHMYBCABKAUSEQoJcmVzZXRzX2F0GAUgASgJQgwKCl9yZW1haW5pbmcivwEKFFByb3ZpZGVyQ2FwYWJpbGl0aWVzEg8KB29wdGlvbnMYASADKAkSEwoLbWF4X3Jlc3VsdHMYAiABKAUSEAoIbWF4X3BhZ2UYAyABKAUSEQoJZnJlc2huZXNzGAQgAygJEhIKCmRhdGVfcmFuZ2UYBSABKAgSEQoJbGFuZ3VhZ2VzGAYgAygJEg8KB3JlZ2lvbnMYByADKAkSEwoLc2FmZV9zZWFyY2gYCCADKAkSDwoHc2NyYXBlZBgJIAEoCDKPAwoNU2VhcmNoU2VydmljZRJ1CgZTZWFyY2gSIS5uYW5vY2xhdy5zZWFyY2gudjEuU2VhcmNoUmVxdWVzdBoiLm5hbm9jbGF3LnNlYXJjaC52MS5TZWFyY2hSZXNwb25zZSIkwtoYCggBEgZzZWFyY2iC0+STAhA6ASoiCy9hcGkvc2VhcmNoEnMKDFNlYXJjaFN0cmVhbRInLm5hbm9jbGF3LnNlYXJjaC52MS5TZWFyY2hTdHJlYW1SZXF1ZXN0GigubmFub2NsYXcuc2VhcmNoLnYxLlNlYXJjaFN0cmVhbVJlc3BvbnNlIg7C2hgKCAESBnNlYXJjaDABEpEBCg1MaXN0UHJvdmlkZXJzEigubmFub2NsYXcuc2VhcmNoLnYxLkxpc3RQcm92aWRlcnNSZXF1ZXN0GikubmFub2NsYXcuc2VhcmNoLnYxLkxpc3RQcm92aWRlcnNSZXNwb25zZSIrwtoYCggBEgZzZWFyY2iC0+STAhcSFS9hcGkvc2VhcmNoL3Byb3ZpZGVyc0JBWj9naXRodWIuY29tL25hbm9jbGF3L25hbm9jbGF3L2dlbi9nby9uYW5vY2xhdy9zZWFyY2gvdjE7c2VhcmNodjFiBnByb3RvMw", [file_buf_validate_validate, file_google_api_annotations, file_nanoclaw_options_v1_options]);
+  fileDesc("Ch9uYW5vY2xhdy9zZWFyY2gvdjEvc2VhcmNoLnByb3RvEhJuYW5vY2xhdy5zZWFyY2gudjEiyQkKDVNlYXJjaFJlcXVlc3QSGQoFcXVlcnkYASABKAlCCrpIB3IFEAIYkAMSIwoLbWF4X3Jlc3VsdHMYAiABKAVCCbpIBhoEGAooAUgAiAEBEiEKD2FsbG93ZWRfZG9tYWlucxgDIAMoCUIIukgFkgECEDISIQoPYmxvY2tlZF9kb21haW5zGAQgAygJQgi6SAWSAQIQMhIZCghwcm92aWRlchgFIAEoCUIHukgEcgIYQBIlCglwcm92aWRlcnMYBiADKAlCErpID5IBDBAEGAEiBnIEEAEYQBIkCgRtb2RlGAcgASgJQha6SBNyEVIAUgZzaW5nbGVSBWZ1c2VkEhwKBHBhZ2UYCCABKAVCCbpIBhoEGDIoAUgBiAEBEjIKCWZyZXNobmVzcxgJIAEoCUIfukgcchpSAFIDZGF5UgR3ZWVrUgVtb250aFIEeWVhchIfCg5wdWJsaXNoZWRfZnJvbRgKIAEoCUIHukgEcgIYChIdCgxwdWJsaXNoZWRfdG8YCyABKAlCB7pIBHICGAoSGQoIbGFuZ3VhZ2UYDCABKAlCB7pIBHICGCMSJwoGcmVnaW9uGA0gASgJQhe6SBRyEjIQXihbQS1aYS16XXsyfSk/JBIzCgtzYWZlX3NlYXJjaBgOIAEoCUIeukgbchlSAFIDb2ZmUghtb2RlcmF0ZVIGc3RyaWN0EjQKCGxvY2F0aW9uGA8gASgLMiIubmFub2NsYXcuc2VhcmNoLnYxLlNlYXJjaExvY2F0aW9uEgwKBG5ld3MYECABKAgSEAoIcGFzc2FnZXMYESABKAgSHwoKbWF4X3Rva2VucxgSIAEoBUILukgIGgYYgIACKAASFgoOc3RyaWN0X29wdGlvbnMYEyABKAgSKQoFY2FjaGUYFCABKAlCGrpIF3IVUgBSA3VzZVIHcmVmcmVzaFIDb2ZmOusDukjnAxqiAQoZYmxvY2tlZF9kb21haW5zLmV4Y2x1c2l2ZRJBY2Fubm90IGJlIHVzZWQgdG9nZXRoZXIgd2l0aCBhbGxvd2VkX2RvbWFpbnM7IHNlbmQgb25lIG9mIHRoZSB0d28aQnNpemUodGhpcy5hbGxvd2VkX2RvbWFpbnMpID09IDAgfHwgc2l6ZSh0aGlzLmJsb2NrZWRfZG9tYWlucykgPT0gMBqDAQoTcHJvdmlkZXJzLmV4Y2x1c2l2ZRI6Y2Fubm90IGJlIHVzZWQgdG9nZXRoZXIgd2l0aCBwcm92aWRlcjsgc2VuZCBvbmUgb2YgdGhlIHR3bxowdGhpcy5wcm92aWRlciA9PSAnJyB8fCBzaXplKHRoaXMucHJvdmlkZXJzKSA9PSAwGrkBChNmcmVzaG5lc3MuZXhjbHVzaXZlElJjYW5ub3QgYmUgdXNlZCB0b2dldGhlciB3aXRoIHB1Ymxpc2hlZF9mcm9tIG9yIHB1Ymxpc2hlZF90bzsgc2VuZCBhIHdpbmRvdyBvciBkYXlzGk50aGlzLmZyZXNobmVzcyA9PSAnJyB8fCAodGhpcy5wdWJsaXNoZWRfZnJvbSA9PSAnJyAmJiB0aGlzLnB1Ymxpc2hlZF90byA9PSAnJylCDgoMX21heF9yZXN1bHRzQgcKBV9wYWdlItwBCg5TZWFyY2hMb2NhdGlvbhIVCgRjaXR5GAEgASgJQge6SARyAhhkEhcKBnJlZ2lvbhgCIAEoCUIHukgEcgIYZBIoCgdjb3VudHJ5GAMgASgJQhe6SBRyEjIQXihbQS1aYS16XXsyfSk/JBIZCgh0aW1lem9uZRgEIAEoCUIHukgEcgIYQBIpCghsYXRpdHVkZRgFIAEoAUIXukgUEhIZAAAAAACAVkApAAAAAACAVsASKgoJbG9uZ2l0dWRlGAYgASgBQhe6SBQSEhkAAAAAAIBmQCkAAAAAAIBmwCKRAgoOU2VhcmNoUmVzcG9uc2USMQoHcmVzdWx0cxgBIAMoCzIgLm5hbm9jbGF3LnNlYXJjaC52MS5TZWFyY2hSZXN1bHQSDwoHb3V0Y29tZRgCIAEoCRIVCg1hbHRlcmVkX3F1ZXJ5GAMgASgJEi0KCGF0dGVtcHRzGAQgAygLMhsubmFub2NsYXcuc2VhcmNoLnYxLkF0dGVtcHQSFAoMZmlsdGVyZWRfb3V0GAUgASgFEhAKCG1hcmtkb3duGAYgASgJEhcKD2Ryb3BwZWRfb3B0aW9ucxgHIAMoCRIQCghjb3N0X3VzZBgIIAEoARINCgVzdGFsZRgJIAEoCBITCgthbnN3ZXJlZF9hdBgKIAEoCSL7AQoMU2VhcmNoUmVzdWx0Eg0KBXRpdGxlGAEgASgJEgsKA3VybBgCIAEoCRIPCgdzbmlwcGV0GAMgASgJEg4KBnNvdXJjZRgEIAEoCRIUCgxwdWJsaXNoZWRfYXQYBSABKAkSMQoHc291cmNlcxgGIAMoCzIgLm5hbm9jbGF3LnNlYXJjaC52MS5SZXN1bHRTb3VyY2USEAoIbGFuZ3VhZ2UYByABKAkSEQoJc2l0ZV9uYW1lGAggASgJEi0KCHBhc3NhZ2VzGAkgAygLMhsubmFub2NsYXcuc2VhcmNoLnYxLlBhc3NhZ2USEQoJdW50cnVzdGVkGAogASgIIj4KDFJlc3VsdFNvdXJjZRIQCghwcm92aWRlchgBIAEoCRIOCgZmYW1pbHkYAiABKAkSDAoEcmFuaxgDIAEoBSIyCgdQYXNzYWdlEgwKBHRleHQYASABKAkSDAoEa2luZBgCIAEoCRILCgNjdXQYAyABKAgiiQIKB0F0dGVtcHQSEAoIcHJvdmlkZXIYASABKAkSDwoHb3V0Y29tZRgCIAEoCRITCgtodHRwX3N0YXR1cxgDIAEoBRISCgpsYXRlbmN5X21zGAQgASgFEhQKDHJlc3VsdF9jb3VudBgFIAEoBRIOCgZkZXRhaWwYBiABKAkSFAoMZmlsdGVyZWRfb3V0GAcgASgFEhsKE3JldHJ5X2FmdGVyX3NlY29uZHMYCCABKAUSEAoIY29zdF91c2QYCSABKAESDQoFY2FjaGUYCiABKAkSFwoPZHJvcHBlZF9vcHRpb25zGAsgAygJEg4KBmZhbWlseRgMIAEoCRIPCgdza2lwcGVkGA0gASgIIsYCCgtTZWFyY2hFdmVudBI0CgdzdGFydGVkGAEgASgLMiEubmFub2NsYXcuc2VhcmNoLnYxLlNlYXJjaFN0YXJ0ZWRIABI3CgxxdWVyeV91cGRhdGUYAiABKAsyHy5uYW5vY2xhdy5zZWFyY2gudjEuUXVlcnlVcGRhdGVIABJMChdzZWFyY2hfcmVzdWx0c19yZWNlaXZlZBgDIAEoCzIpLm5hbm9jbGF3LnNlYXJjaC52MS5TZWFyY2hSZXN1bHRzUmVjZWl2ZWRIABI/ChBhdHRlbXB0X2ZpbmlzaGVkGAQgASgLMiMubmFub2NsYXcuc2VhcmNoLnYxLkF0dGVtcHRGaW5pc2hlZEgAEjAKBWZpbmFsGAUgASgLMh8ubmFub2NsYXcuc2VhcmNoLnYxLlNlYXJjaEZpbmFsSABCBwoFZXZlbnQiKwoNU2VhcmNoU3RhcnRlZBIMCgRtb2RlGAEgASgJEgwKBHBsYW4YAiADKAkiLgoLUXVlcnlVcGRhdGUSEAoIcHJvdmlkZXIYASABKAkSDQoFcXVlcnkYAiABKAkiawoVU2VhcmNoUmVzdWx0c1JlY2VpdmVkEhAKCHByb3ZpZGVyGAEgASgJEg0KBWNvdW50GAIgASgFEjEKB3Jlc3VsdHMYAyADKAsyIC5uYW5vY2xhdy5zZWFyY2gudjEuU2VhcmNoUmVzdWx0Ij8KD0F0dGVtcHRGaW5pc2hlZBIsCgdhdHRlbXB0GAEgASgLMhsubmFub2NsYXcuc2VhcmNoLnYxLkF0dGVtcHQiQwoLU2VhcmNoRmluYWwSNAoIcmVzcG9uc2UYASABKAsyIi5uYW5vY2xhdy5zZWFyY2gudjEuU2VhcmNoUmVzcG9uc2UiFgoUTGlzdFByb3ZpZGVyc1JlcXVlc3QiTgoVTGlzdFByb3ZpZGVyc1Jlc3BvbnNlEjUKCXByb3ZpZGVycxgBIAMoCzIiLm5hbm9jbGF3LnNlYXJjaC52MS5TZWFyY2hQcm92aWRlciLaAgoOU2VhcmNoUHJvdmlkZXISDAoEbmFtZRgBIAEoCRIOCgZmYW1pbHkYAiABKAkSEgoKY29uZmlndXJlZBgDIAEoCBIPCgdtaXNzaW5nGAQgASgJEhEKCW5lZWRzX2tleRgFIAEoCBITCgtrZXlfcHJlc2VudBgGIAEoCBIQCghwb3NpdGlvbhgHIAEoBRIQCghjb3N0X3VzZBgIIAEoARISCgpsYXRlbmN5X21zGAkgASgFEjIKBmhlYWx0aBgKIAEoCzIiLm5hbm9jbGF3LnNlYXJjaC52MS5Qcm92aWRlckhlYWx0aBIxCgZsaW1pdHMYCyADKAsyIS5uYW5vY2xhdy5zZWFyY2gudjEuUHJvdmlkZXJMaW1pdBI+CgxjYXBhYmlsaXRpZXMYDCABKAsyKC5uYW5vY2xhdy5zZWFyY2gudjEuUHJvdmlkZXJDYXBhYmlsaXRpZXMiPgoOUHJvdmlkZXJIZWFsdGgSDQoFc3RhdGUYASABKAkSDQoFdW50aWwYAiABKAkSDgoGcmVhc29uGAMgASgJIn0KDVByb3ZpZGVyTGltaXQSDAoEbmFtZRgBIAEoCRINCgVsaW1pdBgCIAEoBRIWCglyZW1haW5pbmcYAyABKAVIAIgBARIWCg5wZXJpb2Rfc2Vjb25kcxgEIAEoBRIRCglyZXNldHNfYXQYBSABKAlCDAoKX3JlbWFpbmluZyK/AQoUUHJvdmlkZXJDYXBhYmlsaXRpZXMSDwoHb3B0aW9ucxgBIAMoCRITCgttYXhfcmVzdWx0cxgCIAEoBRIQCghtYXhfcGFnZRgDIAEoBRIRCglmcmVzaG5lc3MYBCADKAkSEgoKZGF0ZV9yYW5nZRgFIAEoCBIRCglsYW5ndWFnZXMYBiADKAkSDwoHcmVnaW9ucxgHIAMoCRITCgtzYWZlX3NlYXJjaBgIIAMoCRIPCgdzY3JhcGVkGAkgASgIMoADCg1TZWFyY2hTZXJ2aWNlEnUKBlNlYXJjaBIhLm5hbm9jbGF3LnNlYXJjaC52MS5TZWFyY2hSZXF1ZXN0GiIubmFub2NsYXcuc2VhcmNoLnYxLlNlYXJjaFJlc3BvbnNlIiTC2hgKCAESBnNlYXJjaILT5JMCEDoBKiILL2FwaS9zZWFyY2gSZAoMU2VhcmNoU3RyZWFtEiEubmFub2NsYXcuc2VhcmNoLnYxLlNlYXJjaFJlcXVlc3QaHy5uYW5vY2xhdy5zZWFyY2gudjEuU2VhcmNoRXZlbnQiDsLaGAoIARIGc2VhcmNoMAESkQEKDUxpc3RQcm92aWRlcnMSKC5uYW5vY2xhdy5zZWFyY2gudjEuTGlzdFByb3ZpZGVyc1JlcXVlc3QaKS5uYW5vY2xhdy5zZWFyY2gudjEuTGlzdFByb3ZpZGVyc1Jlc3BvbnNlIivC2hgKCAESBnNlYXJjaILT5JMCFxIVL2FwaS9zZWFyY2gvcHJvdmlkZXJzQkFaP2dpdGh1Yi5jb20vbmFub2NsYXcvbmFub2NsYXcvZ2VuL2dvL25hbm9jbGF3L3NlYXJjaC92MTtzZWFyY2h2MWIGcHJvdG8z", [file_buf_validate_validate, file_google_api_annotations, file_nanoclaw_options_v1_options]);
 
 /**
  * SearchRequest is one query.
@@ -1101,50 +1101,15 @@ export const AttemptSchema: GenMessage<Attempt, {jsonType: AttemptJson}> = /*@__
   messageDesc(file_nanoclaw_search_v1_search, 6);
 
 /**
- * SearchStreamRequest is one query whose answer is told as it comes.
+ * SearchEvent is one message of a search that tells what it does.
  *
- * @generated from message nanoclaw.search.v1.SearchStreamRequest
+ * @generated from message nanoclaw.search.v1.SearchEvent
  */
-export type SearchStreamRequest = Message<"nanoclaw.search.v1.SearchStreamRequest"> & {
-  /**
-   * The query.
-   *
-   * @generated from field: nanoclaw.search.v1.SearchRequest search = 1;
-   */
-  search?: SearchRequest | undefined;
-};
-
-/**
- * SearchStreamRequest is one query whose answer is told as it comes.
- *
- * @generated from message nanoclaw.search.v1.SearchStreamRequest
- */
-export type SearchStreamRequestJson = {
-  /**
-   * The query.
-   *
-   * @generated from field: nanoclaw.search.v1.SearchRequest search = 1;
-   */
-  search?: SearchRequestJson;
-};
-
-/**
- * Describes the message nanoclaw.search.v1.SearchStreamRequest.
- * Use `create(SearchStreamRequestSchema)` to create a new message.
- */
-export const SearchStreamRequestSchema: GenMessage<SearchStreamRequest, {jsonType: SearchStreamRequestJson}> = /*@__PURE__*/
-  messageDesc(file_nanoclaw_search_v1_search, 7);
-
-/**
- * SearchStreamResponse is one message of a search that tells what it does.
- *
- * @generated from message nanoclaw.search.v1.SearchStreamResponse
- */
-export type SearchStreamResponse = Message<"nanoclaw.search.v1.SearchStreamResponse"> & {
+export type SearchEvent = Message<"nanoclaw.search.v1.SearchEvent"> & {
   /**
    * What happened.
    *
-   * @generated from oneof nanoclaw.search.v1.SearchStreamResponse.event
+   * @generated from oneof nanoclaw.search.v1.SearchEvent.event
    */
   event: {
     /**
@@ -1190,11 +1155,11 @@ export type SearchStreamResponse = Message<"nanoclaw.search.v1.SearchStreamRespo
 };
 
 /**
- * SearchStreamResponse is one message of a search that tells what it does.
+ * SearchEvent is one message of a search that tells what it does.
  *
- * @generated from message nanoclaw.search.v1.SearchStreamResponse
+ * @generated from message nanoclaw.search.v1.SearchEvent
  */
-export type SearchStreamResponseJson = {
+export type SearchEventJson = {
   /**
    * First: who will be asked.
    *
@@ -1232,11 +1197,11 @@ export type SearchStreamResponseJson = {
 };
 
 /**
- * Describes the message nanoclaw.search.v1.SearchStreamResponse.
- * Use `create(SearchStreamResponseSchema)` to create a new message.
+ * Describes the message nanoclaw.search.v1.SearchEvent.
+ * Use `create(SearchEventSchema)` to create a new message.
  */
-export const SearchStreamResponseSchema: GenMessage<SearchStreamResponse, {jsonType: SearchStreamResponseJson}> = /*@__PURE__*/
-  messageDesc(file_nanoclaw_search_v1_search, 8);
+export const SearchEventSchema: GenMessage<SearchEvent, {jsonType: SearchEventJson}> = /*@__PURE__*/
+  messageDesc(file_nanoclaw_search_v1_search, 7);
 
 /**
  * SearchStarted tells who will be asked.
@@ -1287,7 +1252,7 @@ export type SearchStartedJson = {
  * Use `create(SearchStartedSchema)` to create a new message.
  */
 export const SearchStartedSchema: GenMessage<SearchStarted, {jsonType: SearchStartedJson}> = /*@__PURE__*/
-  messageDesc(file_nanoclaw_search_v1_search, 9);
+  messageDesc(file_nanoclaw_search_v1_search, 8);
 
 /**
  * QueryUpdate tells that a provider is being asked.
@@ -1336,7 +1301,7 @@ export type QueryUpdateJson = {
  * Use `create(QueryUpdateSchema)` to create a new message.
  */
 export const QueryUpdateSchema: GenMessage<QueryUpdate, {jsonType: QueryUpdateJson}> = /*@__PURE__*/
-  messageDesc(file_nanoclaw_search_v1_search, 10);
+  messageDesc(file_nanoclaw_search_v1_search, 9);
 
 /**
  * SearchResultsReceived tells what a provider has sent.
@@ -1399,7 +1364,7 @@ export type SearchResultsReceivedJson = {
  * Use `create(SearchResultsReceivedSchema)` to create a new message.
  */
 export const SearchResultsReceivedSchema: GenMessage<SearchResultsReceived, {jsonType: SearchResultsReceivedJson}> = /*@__PURE__*/
-  messageDesc(file_nanoclaw_search_v1_search, 11);
+  messageDesc(file_nanoclaw_search_v1_search, 10);
 
 /**
  * AttemptFinished tells how a question ended.
@@ -1434,7 +1399,7 @@ export type AttemptFinishedJson = {
  * Use `create(AttemptFinishedSchema)` to create a new message.
  */
 export const AttemptFinishedSchema: GenMessage<AttemptFinished, {jsonType: AttemptFinishedJson}> = /*@__PURE__*/
-  messageDesc(file_nanoclaw_search_v1_search, 12);
+  messageDesc(file_nanoclaw_search_v1_search, 11);
 
 /**
  * SearchFinal is the end of a search that was answered.
@@ -1469,7 +1434,7 @@ export type SearchFinalJson = {
  * Use `create(SearchFinalSchema)` to create a new message.
  */
 export const SearchFinalSchema: GenMessage<SearchFinal, {jsonType: SearchFinalJson}> = /*@__PURE__*/
-  messageDesc(file_nanoclaw_search_v1_search, 13);
+  messageDesc(file_nanoclaw_search_v1_search, 12);
 
 /**
  * ListProvidersRequest asks for the providers.
@@ -1492,7 +1457,7 @@ export type ListProvidersRequestJson = {
  * Use `create(ListProvidersRequestSchema)` to create a new message.
  */
 export const ListProvidersRequestSchema: GenMessage<ListProvidersRequest, {jsonType: ListProvidersRequestJson}> = /*@__PURE__*/
-  messageDesc(file_nanoclaw_search_v1_search, 14);
+  messageDesc(file_nanoclaw_search_v1_search, 13);
 
 /**
  * ListProvidersResponse carries all providers that there are.
@@ -1527,7 +1492,7 @@ export type ListProvidersResponseJson = {
  * Use `create(ListProvidersResponseSchema)` to create a new message.
  */
 export const ListProvidersResponseSchema: GenMessage<ListProvidersResponse, {jsonType: ListProvidersResponseJson}> = /*@__PURE__*/
-  messageDesc(file_nanoclaw_search_v1_search, 15);
+  messageDesc(file_nanoclaw_search_v1_search, 14);
 
 /**
  * SearchProvider is a search engine behind one endpoint.
@@ -1720,7 +1685,7 @@ export type SearchProviderJson = {
  * Use `create(SearchProviderSchema)` to create a new message.
  */
 export const SearchProviderSchema: GenMessage<SearchProvider, {jsonType: SearchProviderJson}> = /*@__PURE__*/
-  messageDesc(file_nanoclaw_search_v1_search, 16);
+  messageDesc(file_nanoclaw_search_v1_search, 15);
 
 /**
  * ProviderHealth is whether a provider is asked at the moment.
@@ -1787,7 +1752,7 @@ export type ProviderHealthJson = {
  * Use `create(ProviderHealthSchema)` to create a new message.
  */
 export const ProviderHealthSchema: GenMessage<ProviderHealth, {jsonType: ProviderHealthJson}> = /*@__PURE__*/
-  messageDesc(file_nanoclaw_search_v1_search, 17);
+  messageDesc(file_nanoclaw_search_v1_search, 16);
 
 /**
  * ProviderLimit is the allowance of one window.
@@ -1878,7 +1843,7 @@ export type ProviderLimitJson = {
  * Use `create(ProviderLimitSchema)` to create a new message.
  */
 export const ProviderLimitSchema: GenMessage<ProviderLimit, {jsonType: ProviderLimitJson}> = /*@__PURE__*/
-  messageDesc(file_nanoclaw_search_v1_search, 18);
+  messageDesc(file_nanoclaw_search_v1_search, 17);
 
 /**
  * ProviderCapabilities is what a provider can do.
@@ -2025,7 +1990,7 @@ export type ProviderCapabilitiesJson = {
  * Use `create(ProviderCapabilitiesSchema)` to create a new message.
  */
 export const ProviderCapabilitiesSchema: GenMessage<ProviderCapabilities, {jsonType: ProviderCapabilitiesJson}> = /*@__PURE__*/
-  messageDesc(file_nanoclaw_search_v1_search, 19);
+  messageDesc(file_nanoclaw_search_v1_search, 18);
 
 /**
  * SearchService searches the web through configured providers.
@@ -2037,6 +2002,7 @@ export const SearchService: GenService<{
    * Search runs one query. An answer without results is only given when the
    * provider said so or the domain filter left none; a blocked or unreadable
    * answer is an error that says which.
+   * buf:lint:ignore RPC_REQUEST_RESPONSE_UNIQUE
    *
    * @generated from rpc nanoclaw.search.v1.SearchService.Search
    */
@@ -2050,13 +2016,16 @@ export const SearchService: GenService<{
    * started; the last one of a search that was answered is final. A search that
    * nobody answered ends with the error of Search. Ending the stream ends the
    * questions that nobody else waits for.
+   * buf:lint:ignore RPC_REQUEST_STANDARD_NAME
+   * buf:lint:ignore RPC_RESPONSE_STANDARD_NAME
+   * buf:lint:ignore RPC_REQUEST_RESPONSE_UNIQUE
    *
    * @generated from rpc nanoclaw.search.v1.SearchService.SearchStream
    */
   searchStream: {
     methodKind: "server_streaming";
-    input: typeof SearchStreamRequestSchema;
-    output: typeof SearchStreamResponseSchema;
+    input: typeof SearchRequestSchema;
+    output: typeof SearchEventSchema;
   },
   /**
    * ListProviders tells of every provider that there is whether it can be asked,
