@@ -224,3 +224,21 @@ func TestReadingEndsWithItsContext(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestHeavyDocumentsWaitForTheirTurn(t *testing.T) {
+	r := newReader(t)
+	for range heavyAtOnce {
+		r.turns <- struct{}{}
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := r.Read(ctx, request(wordOf(t, para("", "x")), contenttype.DOCX)); !errors.Is(err, context.Canceled) {
+		t.Errorf("a heavy one did not wait: %v", err)
+	}
+	if d, err := r.Read(context.Background(), request("a,b\n", contenttype.CSV)); err != nil || d.Text() != "a,b\n" {
+		t.Errorf("a light one waited: %v", err)
+	}
+	for range heavyAtOnce {
+		<-r.turns
+	}
+}

@@ -7,6 +7,9 @@ const (
 	// maxTime is how long one document may be read. What was read by then is
 	// the answer, with a warning.
 	maxTime = 20 * time.Second
+	// heavyAtOnce is how many PDFs and Office files one Reader reads at the same
+	// time; more wait.
+	heavyAtOnce = 2
 	// maxUnzipped is how many bytes an Office file may unpack to, all its parts
 	// together, and maxPart one part of it that is read.
 	maxUnzipped = 256 << 20
@@ -30,8 +33,6 @@ const (
 const (
 	// pdfMemoryPages is the memory it may have, in pages of 64 KiB: 256 MiB.
 	pdfMemoryPages = 4096
-	// pdfInstances is how many PDFs are read at a time.
-	pdfInstances = 2
 	// maxPDFPages is how many pages are read.
 	maxPDFPages = 10_000
 )

@@ -23,7 +23,6 @@ import (
 // shared, and made at the first PDF.
 type pdfEngine struct {
 	cacheDir string
-	turns    chan struct{} // one token a machine
 
 	mu    sync.Mutex
 	cache wazero.CompilationCache
@@ -37,20 +36,12 @@ type machine struct {
 	pdfium.Pdfium
 	pool pdfium.Pool
 	end  context.CancelFunc
-	free func()
 }
 
 // start makes a machine that lives as long as ctx; close it after use.
 func (e *pdfEngine) start(ctx context.Context) (*machine, error) {
-	select {
-	case e.turns <- struct{}{}:
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-	m := &machine{free: func() { <-e.turns }}
-	// Not ctx itself: the machine is closed with calls of its own.
 	life, end := context.WithCancel(ctx)
-	m.end = end
+	m := &machine{end: end}
 	if err := e.boot(life, m); err != nil {
 		m.close()
 		return nil, fmt.Errorf("start the PDF reader: %w", err)
@@ -93,7 +84,6 @@ func (m *machine) close() {
 		_ = m.pool.Close() // a machine that was stopped cannot say goodbye
 	}
 	m.end()
-	m.free()
 }
 
 // compiled keeps the program in the cache folder, so that the next process does

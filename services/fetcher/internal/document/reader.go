@@ -19,12 +19,13 @@ type Config struct {
 
 // Reader reads documents. It is safe for concurrent use; close it after use.
 type Reader struct {
-	pdf pdfEngine
+	pdf   pdfEngine
+	turns chan struct{} // one token a heavy document being read
 }
 
 // NewReader makes a Reader; nothing is started before the first document.
 func NewReader(cfg Config) *Reader {
-	return &Reader{pdf: pdfEngine{cacheDir: cfg.CacheDir, turns: make(chan struct{}, pdfInstances)}}
+	return &Reader{pdf: pdfEngine{cacheDir: cfg.CacheDir}, turns: make(chan struct{}, heavyAtOnce)}
 }
 
 // Close frees the PDF reader. No document may be read any more.
@@ -48,20 +49,22 @@ type Request struct {
 type format struct {
 	name  string
 	types []string
+	// heavy documents may need hundreds of MiB while they are read.
+	heavy bool
 	read  func(r *Reader, ctx context.Context, in *Request) (*Document, error)
 }
 
 // formats are what can be read beside text of other types, which is read as it
 // stands.
 var formats = []format{
-	{"PDF", []string{contenttype.PDF}, (*Reader).readPDF},
-	{"Excel", []string{contenttype.XLSX}, plainly(readWorkbook)},
-	{"Word", []string{contenttype.DOCX}, plainly(readWord)},
-	{"PowerPoint", []string{contenttype.PPTX}, plainly(readSlides)},
-	{"CSV", []string{contenttype.CSV, contenttype.TSV, "application/csv"}, plainly(readCSV)},
-	{"JSON", []string{contenttype.JSON}, plainly(readJSON)},
-	{"feed", []string{contenttype.RSS, contenttype.Atom, contenttype.JSONFeed}, plainly(readFeed)},
-	{"image", []string{"image/png", "image/jpeg", "image/gif", "image/webp", "image/bmp", "image/tiff"}, plainly(readImage)},
+	{"PDF", []string{contenttype.PDF}, true, (*Reader).readPDF},
+	{"Excel", []string{contenttype.XLSX}, true, plainly(readWorkbook)},
+	{"Word", []string{contenttype.DOCX}, true, plainly(readWord)},
+	{"PowerPoint", []string{contenttype.PPTX}, true, plainly(readSlides)},
+	{"CSV", []string{contenttype.CSV, contenttype.TSV, "application/csv"}, false, plainly(readCSV)},
+	{"JSON", []string{contenttype.JSON}, false, plainly(readJSON)},
+	{"feed", []string{contenttype.RSS, contenttype.Atom, contenttype.JSONFeed}, false, plainly(readFeed)},
+	{"image", []string{"image/png", "image/jpeg", "image/gif", "image/webp", "image/bmp", "image/tiff"}, false, plainly(readImage)},
 }
 
 // plainly is a format that needs nothing of the Reader.
@@ -92,6 +95,14 @@ func (r *Reader) Read(ctx context.Context, in Request) (d *Document, err error) 
 	}
 	if len(in.Body) == 0 {
 		return nil, &Error{Reason: Empty, Type: in.Type, Words: "the document is empty: it has no bytes"}
+	}
+	if f.heavy {
+		select {
+		case r.turns <- struct{}{}:
+			defer func() { <-r.turns }()
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
 	}
 	inner, cancel := context.WithTimeout(ctx, maxTime)
 	defer cancel()
