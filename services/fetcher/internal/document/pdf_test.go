@@ -31,6 +31,8 @@ func TestPDFText(t *testing.T) {
 		{"Chinese in GBK", pdfCJK("GBK-EUC-H", "GB1", gbk), "中文文档"},
 		{"Japanese in Shift_JIS", pdfCJK("90ms-RKSJ-H", "Japan1", sjis), "日本語の文書"},
 		{"Korean", pdfCJK("KSCms-UHC-H", "Korea1", euckr), "한국어 문서"},
+		{"pages whose fonts have the same name (ledongthuc/pdf#60)", pdfSameNames(), "[Page 1]\n\ncafé\n\n[Page 2]\n\n你好"},
+		{"a page one of whose streams is missing (ledongthuc/pdf#40)", pdfMissingStream(), "still there"},
 		{"a PDF behind junk", "junk in front\n" + pdfOf("still there"), "still there"},
 	}
 	for _, tt := range tests {

@@ -96,3 +96,27 @@ func utf16BE(s string) []byte {
 	}
 	return out
 }
+
+// pdfSameNames has two pages, each with a font of its own that is called F1.
+func pdfSameNames() string {
+	var p pdfFile
+	latin := p.object(helvetica)
+	cid := p.object("<< /Type /Font /Subtype /CIDFontType0 /BaseFont /Song /CIDSystemInfo << /Registry (Adobe) /Ordering (GB1) /Supplement 2 >> >>")
+	song := p.object("<< /Type /Font /Subtype /Type0 /BaseFont /Song /Encoding /UniGB-UCS2-H /DescendantFonts [%d 0 R] >>", cid)
+	const page = "<< /Type /Page /Parent 8 0 R /MediaBox [0 0 595 842] /Contents %d 0 R /Resources << /Font << /F1 %d 0 R >> >> >>"
+	first := p.object(page, p.stream("BT /F1 12 Tf 72 770 Td (caf\xe9) Tj ET"), latin)
+	second := p.object(page, p.stream(fmt.Sprintf("BT /F1 12 Tf 72 770 Td <%X> Tj ET", utf16BE("你好"))), song)
+	p.object("<< /Type /Pages /Kids [ %d 0 R %d 0 R ] /Count 2 >>", first, second)
+	return p.write(p.object("<< /Type /Catalog /Pages 8 0 R >>"))
+}
+
+// pdfMissingStream has a page of three streams, one of which is not there and one
+// is no stream.
+func pdfMissingStream() string {
+	var p pdfFile
+	font := p.object(helvetica)
+	text := p.stream("BT /F1 12 Tf 72 770 Td (still there) Tj ET")
+	page := p.object("<< /Type /Page /Parent 4 0 R /MediaBox [0 0 595 842] /Contents [ 99 0 R %d 0 R %d 0 R ] /Resources << /Font << /F1 %d 0 R >> >> >>", font, text, font)
+	p.object("<< /Type /Pages /Kids [ %d 0 R ] /Count 1 >>", page)
+	return p.write(p.object("<< /Type /Catalog /Pages 4 0 R >>"))
+}
