@@ -44,13 +44,12 @@ func (s *site) extract(target *fetcherv1.ExtractTarget, body []byte, size int) (
 	if err != nil {
 		return nil, err
 	}
-	if err := stream.Send(&fetcherv1.ExtractRequest{Part: &fetcherv1.ExtractRequest_Target{Target: target}}); err != nil {
-		return nil, err
-	}
+	err = stream.Send(&fetcherv1.ExtractRequest{Part: &fetcherv1.ExtractRequest_Target{Target: target}})
 	for part := range chunks(body, size) {
-		if err := stream.Send(&fetcherv1.ExtractRequest{Part: &fetcherv1.ExtractRequest_Data{Data: part}}); err != nil {
+		if err != nil {
 			break // the answer says why
 		}
+		err = stream.Send(&fetcherv1.ExtractRequest{Part: &fetcherv1.ExtractRequest_Data{Data: part}})
 	}
 	return stream.CloseAndRecv()
 }

@@ -217,6 +217,34 @@ func TestAPDFOfPicturesSaysSo(t *testing.T) {
 	}
 }
 
+func TestPagesThatTakeTooLongAreToldOf(t *testing.T) {
+	tests := []struct {
+		name   string
+		add    func(*pdfPages)
+		reason Reason
+		warn   string
+	}{
+		{"none in time", func(p *pdfPages) { p.add(1, "", context.DeadlineExceeded) }, TooLarge, "time_limit"},
+		{"some in time", func(p *pdfPages) { p.add(1, "text", nil); p.add(2, "", context.DeadlineExceeded) }, "", "time_limit"},
+		{"none readable", func(p *pdfPages) { p.add(1, "", errTooDeep); p.add(2, "", errTooDeep) }, Damaged, ""},
+		{"some readable", func(p *pdfPages) { p.add(1, "", errTooDeep); p.add(2, "text", nil) }, "", "damaged"},
+		{"more text than is read", func(p *pdfPages) { p.add(1, strings.Repeat("x", 200), nil) }, "", "page_limit"},
+		{"pages that are pictures", func(p *pdfPages) { p.add(1, "text", nil); p.add(2, " \n", nil) }, "", "no_text"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			d := &Document{Pages: 2}
+			p := pdfPages{doc: d, w: writer{doc: d, left: 100}}
+			tt.add(&p)
+			err := p.end()
+			var e *Error
+			if errors.As(err, &e) != (tt.reason != "") || e != nil && e.Reason != tt.reason || tt.warn != "" && !warned(d, tt.warn) {
+				t.Errorf("%v, warnings %q", err, d.Warnings)
+			}
+		})
+	}
+}
+
 func TestReadingEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()

@@ -59,13 +59,14 @@ type pdfPages struct {
 	w               writer
 	read, textless  int
 	failed, firstAt int
+	late            bool // the time was up
 }
 
 // add takes what came of page n and says whether to go on.
 func (p *pdfPages) add(n int, text string, err error) bool {
 	switch {
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
-		p.doc.Cut = true
+		p.doc.Cut, p.late = true, true
 		p.doc.warn("time_limit: the first %d of %d pages were read within %s", n-1, p.doc.Pages, maxTime)
 		return false
 	case err != nil:
@@ -93,8 +94,10 @@ func (p *pdfPages) add(n int, text string, err error) bool {
 // end says what is missing. A PDF of which no page can be read is damaged.
 func (p *pdfPages) end() error {
 	switch {
+	case p.read == 0 && p.late:
+		return tooLarge("not one of the %d pages of the PDF could be read within %s", p.doc.Pages, maxTime)
 	case p.read == 0 && p.failed > 0:
-		return damaged(nil, "the PDF is damaged: none of its %d pages can be read", p.doc.Pages)
+		return damaged(nil, "none of the %d pages of the PDF can be read: it is damaged, or its pages need more memory than a document may have", p.doc.Pages)
 	case p.failed > 0:
 		p.doc.warn("damaged: %d of %d pages cannot be read, page %d first", p.failed, p.doc.Pages, p.firstAt)
 	}

@@ -115,13 +115,13 @@ func (r *Reader) Read(ctx context.Context, in Request) (d *Document, err error) 
 	d, err = f.read(r, inner, &in)
 	var known *Error
 	switch {
+	case ctx.Err() != nil: // nobody waits for it any more
+		return nil, ctx.Err()
 	case err == nil:
 		return d, nil
 	case errors.As(err, &known):
 		known.Type = in.Type
 		return nil, known
-	case ctx.Err() != nil:
-		return nil, ctx.Err()
 	case inner.Err() != nil:
 		return nil, &Error{Reason: TooLarge, Type: in.Type, Words: fmt.Sprintf("the %s file could not be read within %s", f.name, maxTime), Err: err}
 	}
