@@ -24,9 +24,6 @@ func (b *builder) attributes(at int32, n *html.Node) {
 		case "role":
 			row.Flags |= roleFlags(a.Val)
 		case "itemprop":
-			if strings.Contains(a.Val, "articleBody") {
-				row.Flags |= Marked
-			}
 			if strings.Contains(a.Val, "author") {
 				row.Flags |= Author
 			}

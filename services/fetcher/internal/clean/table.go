@@ -26,16 +26,13 @@ const (
 	Para
 	// Block has a block of its own in the page.
 	Block
-	// InTable is below a table, InCode below code, InFigure below a figure.
+	// InTable is below a table, InCode below code.
 	InTable
 	InCode
-	InFigure
 	// InLink is below a link, or one.
 	InLink
 	// Unlikely is what the role attribute names as no content.
 	Unlikely
-	// Marked is marked as the body of an article by microdata.
-	Marked
 	// DataTable is a table that holds data rather than a layout.
 	DataTable
 	// HashLink is a link within the page.
@@ -233,8 +230,6 @@ func below(tag atom.Atom) Flag {
 		return InTable
 	case atom.Code, atom.Pre:
 		return InCode
-	case atom.Figure:
-		return InFigure
 	case atom.A:
 		return InLink
 	}

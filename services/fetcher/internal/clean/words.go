@@ -32,6 +32,10 @@ const (
 	HintNav
 	// HintCrumb names the path to a page.
 	HintCrumb
+	// HintOverlay names what lies over the page when it is asked for.
+	HintOverlay
+	// HintFilter names what orders a list and leafs through it.
+	HintFilter
 	// HintConsent names questions for consent.
 	HintConsent
 	// HintScreenReader names what is not seen.
@@ -61,9 +65,12 @@ var hintWords = map[Hint][]string{
 	HintCaption: {"caption", "credit"},
 	HintAd: {"advert", "adsbygoogle", "sponsor", " ad ", " ads ", " ad-", "-ad-", "-ads ", "dfp", "google-ad", "ad-slot", "ad_slot",
 		"adunit", "ad-unit", "ad-container"},
-	HintForm:    {"newsletter", "subscribe", "signup", "sign-up", "mailchimp", "mc_embed", "optin", "opt-in"},
-	HintNav:     {" nav ", "nav-", "-nav", "_nav", "navbar", "navigation", "menu", "topbar", "pagination", "skip-link", "skiplink", "toc "},
-	HintCrumb:   {"breadcrumb", "crumbs"},
+	HintForm:  {"newsletter", "subscribe", "signup", "sign-up", "mailchimp", "mc_embed", "optin", "opt-in"},
+	HintNav:   {" nav ", "nav-", "-nav", "_nav", "navbar", "navigation", "menu", "topbar", "pagination", "skip-link", "skiplink", "toc "},
+	HintCrumb: {"breadcrumb", "crumbs"},
+	HintOverlay: {"modal", "drawer", "popup", "pop-up", "offcanvas", "off-canvas", "minicart", "mini-cart", "cart-", "tooltip", "toast",
+		"lightbox", "dropdown", "flyout"},
+	HintFilter:  {"filter", "facet", "sort", "refine", "pagination", "pager", "paging"},
 	HintConsent: {"cookie", "consent", "gdpr", "onetrust", "didomi", "usercentrics", "privacy-"},
 	HintScreenReader: {"visually-hidden", "visuallyhidden", "sr-only", "screen-reader", "screenreader", "hidden-print", "u-hidden",
 		"is-hidden", " hidden "},

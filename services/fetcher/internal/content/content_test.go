@@ -215,3 +215,23 @@ func TestEveryWeightHasItsFigure(t *testing.T) {
 		}
 	}
 }
+
+func TestBlocksThatPagesHaveForOtherScreensAreLeftOutOnce(t *testing.T) {
+	line := "<p>A rope of ten metres, made of hemp.</p>"
+	tests := []struct {
+		name, page string
+		want       int
+	}{
+		{"a line that comes again", "<main>" + line + "<div class=mobile>" + line + "</div></main>", 1},
+		{"cells of a table", "<main><table><tr><td>A rope of ten metres, made of hemp.</td></tr><tr><td>A rope of ten metres, made of hemp.</td></tr></table></main>", 2},
+		{"a short line", "<main><p>A rope of ten</p><p>A rope of ten</p></main>", 2},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			text, _ := found(t, tt.page, Page{Cues: CueProduct})
+			if n := strings.Count(text, "A rope of ten"); n != tt.want {
+				t.Errorf("%d times in %q", n, text)
+			}
+		})
+	}
+}

@@ -11,8 +11,8 @@ import (
 // larger one is the content itself, whatever it is called.
 type cuts struct {
 	hints []hintCut
-	// unlikely is the share for what is seldom content.
-	unlikely float64
+	// unlikely is the share for what is seldom content, forms that for forms.
+	unlikely, forms float64
 	// captions to pictures of so many letters are left out, unless all of
 	// them together are more than a share of the content.
 	caption       int32
@@ -20,6 +20,10 @@ type cuts struct {
 	// frames says whether nav elements and dates that stand alone are left
 	// out, and lines of links at the end.
 	frames bool
+	// repeats is how many letters a line has at least that is left out because
+	// one before says the same: pages have some blocks again for smaller
+	// screens. 0 keeps all.
+	repeats int32
 }
 
 type hintCut struct {
@@ -39,10 +43,11 @@ var articleCuts = cuts{
 var wholeCuts = cuts{
 	hints: []hintCut{
 		{clean.HintRelated, 0.3}, {clean.HintNav, 0.2}, {clean.HintTags, 0.2}, {clean.HintAd, 0.2},
-		{clean.HintAuthorBox, 0.2}, {clean.HintByline, 0.2},
+		{clean.HintAuthorBox, 0.2}, {clean.HintByline, 0.2}, {clean.HintOverlay, 0.3}, {clean.HintFilter, 0.3},
 	},
-	unlikely: 0.1,
-	caption:  300, captionsShare: 0.1,
+	unlikely: 0.1, forms: 0.1,
+	caption: 300, captionsShare: 0.1,
+	repeats: 20,
 }
 
 // prune leaves out blocks below the roots.
@@ -64,15 +69,21 @@ func (f *finder) prune(roots []int32, c *cuts) {
 	if c.frames {
 		f.trimEnd(roots)
 	}
+	if c.repeats > 0 {
+		f.leaveOutRepeats(roots, c.repeats)
+	}
 }
 
-// names says whether a row is left out for its name.
+// names says whether a row is left out for its name, or that of its class or id.
 func (c *cuts) names(r *clean.Row, total float64) bool {
 	h := r.Hints()
-	if h == 0 && !r.Is(clean.Unlikely) {
+	share := float64(r.Sum.Letters) / max(total, 1)
+	if r.Tag == atom.Form && share < c.forms {
+		return true
+	}
+	if h == 0 {
 		return false
 	}
-	share := float64(r.Sum.Letters) / max(total, 1)
 	for _, cut := range c.hints {
 		if h&cut.hint != 0 && share <= cut.share {
 			return true

@@ -1,7 +1,8 @@
 package content
 
-// The weights were fitted on the development corpora by logistic regression;
-// services/test/extractbench/fit does it again.
+// The weights were fitted on the development corpora by logistic regression: a
+// page counts by how much better one way is than the other on it. The floors of
+// the corpora in package extract guard them.
 
 // articleBias and articleWeights say, above zero, that the article way is
 // better than the whole way.

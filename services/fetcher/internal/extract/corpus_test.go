@@ -36,7 +36,7 @@ var corpora = []struct {
 	floor float64 // what the extractor must reach
 }{
 	{"scrapinghub", loadScrapinghub, 0.968},
-	{"wcxb-dev", loadWCXB, 0.80},
+	{"wcxb-dev", loadWCXB, 0.81},
 	{"trafilatura", loadTrafilatura, 0.92},
 	{"mozilla", loadMozilla, 0.99},
 }
