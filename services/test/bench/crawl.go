@@ -47,13 +47,13 @@ func (b *bench) crawl(ctx context.Context) error {
 	} {
 		var crawled, bare []fetched
 		for range b.plan.crawlTurns {
-			tasks := b.addresses(hosts, l)
+			tasks := addresses(hosts, l, b.plan.crawlTasks, b.plan.crawlPages)
 			one, err := b.bare(ctx, slices.Concat(tasks...))
 			if err != nil {
 				return err
 			}
 			bare = append(bare, one)
-			if one, err = b.crawled(ctx, hosts, tasks); err != nil {
+			if one, err = b.crawled(ctx, hosts, tasks, "text"); err != nil {
 				return err
 			}
 			crawled = append(crawled, one)
@@ -88,10 +88,10 @@ func middle(all []fetched, of func(fetched) float64) float64 {
 }
 
 // addresses are those of each task.
-func (b *bench) addresses(hosts []string, l layout) [][]string {
-	tasks := make([][]string, b.plan.crawlTasks)
+func addresses(hosts []string, l layout, n, pages int) [][]string {
+	tasks := make([][]string, n)
 	for task := range tasks {
-		for page := range b.plan.crawlPages {
+		for page := range pages {
 			tasks[task] = append(tasks[task], fmt.Sprintf("http://%s/task%d/page%d", hosts[l.host(task, page)], task, page))
 		}
 	}
@@ -100,11 +100,20 @@ func (b *bench) addresses(hosts []string, l layout) [][]string {
 
 // bare fetches in a process of its own.
 func (b *bench) bare(ctx context.Context, urls []string) (f fetched, err error) {
+	self, err := os.Executable()
+	if err != nil {
+		return f, err
+	}
+	return b.fetch(ctx, urls, self, "fetch")
+}
+
+// fetch starts a program that fetches addresses and prints what that took.
+func (b *bench) fetch(ctx context.Context, urls []string, program string, args ...string) (f fetched, err error) {
 	file := filepath.Join(b.dir, "urls")
 	if err := os.WriteFile(file, []byte(strings.Join(urls, "\n")), 0o600); err != nil {
 		return f, err
 	}
-	p, err := role(ctx, "fetch", "-urls", file, "-parallel", fmt.Sprint(crawlInFlight))
+	p, err := launch(ctx, program, append(args, "-urls", file, "-parallel", fmt.Sprint(crawlInFlight))...)
 	if err != nil {
 		return f, err
 	}
@@ -113,8 +122,8 @@ func (b *bench) bare(ctx context.Context, urls []string) (f fetched, err error) 
 }
 
 // crawled has the suite crawl the tasks, one a user, from the first request to
-// the last page.
-func (b *bench) crawled(ctx context.Context, hosts []string, tasks [][]string) (f fetched, err error) {
+// the last page, and keep an extract of each.
+func (b *bench) crawled(ctx context.Context, hosts []string, tasks [][]string, extract string) (f fetched, err error) {
 	ctx, cancel := context.WithTimeout(ctx, crawlTime)
 	defer cancel()
 	allow, err := json.Marshal(hosts)
@@ -142,7 +151,7 @@ func (b *bench) crawled(ctx context.Context, hosts []string, tasks [][]string) (
 		var made struct {
 			TaskID string `json:"task_id"`
 		}
-		body := map[string]any{"urls": urls, "parallel": crawlParallel}
+		body := map[string]any{"urls": urls, "parallel": crawlParallel, "extract_type": extract}
 		if err := s.request(ctx, client, tokens[i], http.MethodPost, "/api/crawler/tasks", body, &made); err != nil {
 			return f, err
 		}

@@ -36,6 +36,8 @@ type plan struct {
 	watchers int
 	// crawlTasks of crawlPages each are crawled crawlTurns times.
 	crawlTasks, crawlPages, crawlTurns int
+	// readTasks of crawlPages each are fetched and read, crawlTurns times.
+	readTasks int
 }
 
 // load is streams that the provider writes a chunk to every so often.
@@ -49,7 +51,7 @@ type load struct {
 }
 
 var (
-	// whole takes about three minutes on two cores.
+	// whole takes about four minutes on two cores.
 	whole = plan{
 		starts: 5, unaryTime: time.Second, unaryTurns: 3,
 		loads: []load{
@@ -58,7 +60,7 @@ var (
 			{streams: 1, every: 10 * time.Millisecond, window: 4 * time.Second},
 			{streams: 800, every: 32 * time.Millisecond, window: 5 * time.Second, saturating: true}, // 25,000 chunks a second
 		},
-		watchers: 1000, crawlTasks: 100, crawlPages: 50, crawlTurns: 3,
+		watchers: 1000, crawlTasks: 100, crawlPages: 50, crawlTurns: 3, readTasks: 50,
 	}
 	// smoke shows that everything still runs.
 	smoke = plan{
@@ -67,7 +69,7 @@ var (
 			{streams: 50, every: 50 * time.Millisecond, window: time.Second},
 			{streams: 1, every: 10 * time.Millisecond, window: time.Second},
 		},
-		watchers: 50, crawlTasks: 5, crawlPages: 10, crawlTurns: 1,
+		watchers: 50, crawlTasks: 5, crawlPages: 10, crawlTurns: 1, readTasks: 5,
 	}
 )
 
@@ -93,7 +95,9 @@ func run(ctx context.Context, args []string) error {
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	binary := flags.String("nanoclaw", "bin/nanoclaw", "the binary to measure")
 	short := flags.Bool("smoke", false, "only show that everything runs")
-	only := flags.String("only", "", "one of start, unary, streams, viewers, crawl")
+	only := flags.String("only", "", "one of start, unary, streams, viewers, crawl, pages")
+	fetchers := flags.String("fetchers", "", "the program of services/test/extractbench/fetchers; without it, pages is left out")
+	corpus := flags.String("pages", "", "folder with the pages NAME.html.gz of a corpus, for the stage pages")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -102,7 +106,7 @@ func run(ctx context.Context, args []string) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	b := &bench{plan: whole, dir: dir}
+	b := &bench{plan: whole, dir: dir, fetchers: *fetchers, corpus: *corpus}
 	if *short {
 		b.plan = smoke
 	}
@@ -114,6 +118,7 @@ func run(ctx context.Context, args []string) error {
 		measure func(context.Context) error
 	}{
 		{"start", b.start}, {"unary", b.unary}, {"streams", b.streams}, {"viewers", b.viewing}, {"crawl", b.crawl},
+		{"pages", b.pages},
 	} {
 		if *only != "" && *only != stage.name {
 			continue
@@ -130,4 +135,7 @@ type bench struct {
 	plan   plan
 	binary string
 	dir    string // everything written is in it
+	// fetchers is a program that gets pages in other ways, corpus a folder of
+	// pages; both may be empty.
+	fetchers, corpus string
 }

@@ -14,7 +14,8 @@ import (
 //	read       opens streams, reads them to their end and tells how long the
 //	           chunks took
 //	view       watches one run many times over SSE
-//	site       web sites, each at a loopback address of its own
+//	site       web sites, each at a loopback address of its own, with pages made
+//	           here or those of a folder
 //	fetch      fetches addresses and reads their tags, and keeps nothing
 //	plain      a gRPC server without anything, that gives one fixed answer
 var roles = map[string]func(ctx context.Context, args []string) error{

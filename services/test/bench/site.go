@@ -2,14 +2,17 @@ package main
 
 import (
 	"bufio"
+	"compress/gzip"
 	"context"
 	"encoding/json"
 	"flag"
 	"fmt"
+	"hash/fnv"
 	"io"
 	"net"
 	"net/http"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -29,10 +32,24 @@ func beSite(ctx context.Context, args []string) error {
 	defer cancel()
 	flags := flag.NewFlagSet("site", flag.ContinueOnError)
 	hosts := flags.Int("hosts", 1, "how many sites")
+	corpus := flags.String("pages", "", "folder with pages NAME.html.gz to serve; empty: pages made here")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	server := &http.Server{Handler: http.HandlerFunc(page)}
+	serve := page
+	if *corpus != "" {
+		var err error
+		if serve, err = corpusPages(*corpus); err != nil {
+			return err
+		}
+	}
+	server := &http.Server{Handler: http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/robots.txt" {
+			http.NotFound(rw, r)
+			return
+		}
+		serve(rw, r)
+	})}
 	defer server.Close()
 	var addrs []string
 	for i := range *hosts {
@@ -48,11 +65,47 @@ func beSite(ctx context.Context, args []string) error {
 	return nil
 }
 
-func page(rw http.ResponseWriter, r *http.Request) {
-	if r.URL.Path == "/robots.txt" {
-		http.NotFound(rw, r)
-		return
+// corpusPages serves the pages of a folder: an address has the same one each time.
+func corpusPages(dir string) (func(http.ResponseWriter, *http.Request), error) {
+	names, err := filepath.Glob(filepath.Join(dir, "*.html.gz"))
+	if err != nil {
+		return nil, err
 	}
+	if len(names) == 0 {
+		return nil, fmt.Errorf("%s has no pages", dir)
+	}
+	pages := make([][]byte, len(names))
+	for i, name := range names {
+		if pages[i], err = ungzip(name); err != nil {
+			return nil, err
+		}
+	}
+	return func(rw http.ResponseWriter, r *http.Request) {
+		sum := fnv.New32a()
+		_, _ = io.WriteString(sum, r.URL.Path)
+		rw.Header().Set("Content-Type", "text/html; charset=utf-8")
+		_, _ = rw.Write(pages[int(sum.Sum32())%len(pages)])
+	}, nil
+}
+
+func ungzip(name string) ([]byte, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	text, err := io.ReadAll(z)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return text, nil
+}
+
+func page(rw http.ResponseWriter, r *http.Request) {
 	rw.Header().Set("Content-Type", "text/html; charset=utf-8")
 	out := bufio.NewWriter(rw)
 	defer out.Flush()
