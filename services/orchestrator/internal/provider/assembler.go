@@ -21,6 +21,7 @@ type assembler struct {
 	text           strings.Builder
 	reasoning      strings.Builder
 	reasoningField string
+	detailed       bool // thoughts are read in the details
 	details        []json.RawMessage
 	slots          []*slot
 	byIndex        map[int]*slot
@@ -29,6 +30,10 @@ type assembler struct {
 	finish         string // as the provider wrote it
 	model, id      string
 	manyIDs        bool // chunks of the answer have had ids of their own
+	choice         int  // index of the choice that is read
+	chosen         bool // choice is known
+	streamed       bool // text or thoughts came in deltas
+	legacy         bool // the calls of the answer come as function_call
 	warnings       []string
 }
 
@@ -53,8 +58,9 @@ type limitError struct{ what string }
 func (e *limitError) Error() string { return e.what }
 func (e *limitError) Unwrap() error { return errTooLarge }
 
-// add takes the next chunk and calls yield for what is new in it. Only the
-// first choice is read: we never ask for more.
+// add takes the next chunk and calls yield for what is new in it. Only one
+// choice is read, the first, or whichever comes where that does not: we never ask
+// for more.
 func (a *assembler) add(c *chunk, yield func(Delta) error) error {
 	if a.model == "" {
 		a.model = string(c.Model)
@@ -76,15 +82,11 @@ func (a *assembler) add(c *chunk, yield func(Delta) error) error {
 	}
 	for i := range c.Choices {
 		ch := &c.Choices[i]
-		if ch.Index.value != 0 {
+		if !a.reads(ch, c.Choices) {
 			continue
 		}
 		a.count(ch.Usage)
-		d := ch.Delta
-		if d == nil {
-			d = ch.Message
-		}
-		if d != nil {
+		if d := a.deltaOf(ch); d != nil {
 			if err := a.delta(d, yield); err != nil {
 				return err
 			}
@@ -95,6 +97,30 @@ func (a *assembler) add(c *chunk, yield func(Delta) error) error {
 		}
 	}
 	return nil
+}
+
+// reads reports whether a choice is the one that is read.
+func (a *assembler) reads(ch *choice, all choices) bool {
+	if !a.chosen {
+		a.chosen = true
+		if !slices.ContainsFunc(all, func(o choice) bool { return o.Index.value == 0 }) {
+			a.choice = ch.Index.value
+		}
+	}
+	return ch.Index.value == a.choice
+}
+
+// deltaOf is what is new in a choice. A message after deltas is the whole answer
+// once more: what came in pieces is not read again.
+func (a *assembler) deltaOf(ch *choice) *delta {
+	if d := ch.Delta; d != nil {
+		a.streamed = a.streamed || d.Content != content{} || d.ReasoningContent != "" || d.Reasoning != ""
+		return d
+	}
+	if d := ch.Message; d == nil || !a.streamed {
+		return d
+	}
+	return &delta{ToolCalls: ch.Message.ToolCalls, FunctionCall: ch.Message.FunctionCall}
 }
 
 // another reports whether a chunk is of another answer than the one that is
@@ -129,25 +155,36 @@ func (a *assembler) delta(d *delta, yield func(Delta) error) error {
 		a.details = append(a.details, raw)
 	}
 	calls := d.ToolCalls
-	if f := d.FunctionCall; f != nil && (f.Name != "" || f.Arguments != "") {
-		calls = append(calls, wireCall{Function: *f}) // the form before tool_calls
+	if f := d.FunctionCall; f != nil && (f.Name != "" || f.Arguments != "") && len(calls) == 0 && (a.legacy || len(a.slots) == 0) {
+		// The form before tool_calls. Servers that send both mean one call.
+		a.legacy = true
+		return a.calls([]wireCall{{Function: *f}}, yield)
+	}
+	if a.legacy {
+		return nil
 	}
 	return a.calls(calls, yield)
 }
 
 // think takes the reasoning of a delta. Gateways send it under two names at
-// once: the first name seen is the one that is read (vllm#27755).
+// once: the first name seen is the one that is read (vllm#27755). The texts of
+// details are read where there is neither name (MiniMax).
 func (a *assembler) think(d *delta, yield func(Delta) error) error {
 	piece := d.Content.reasoning
 	for _, f := range []struct {
 		name string
 		text text
 	}{{"reasoning_content", d.ReasoningContent}, {"reasoning", d.Reasoning}} {
-		if f.text == "" || a.reasoningField != "" && a.reasoningField != f.name {
+		if f.text == "" || a.detailed || a.reasoningField != "" && a.reasoningField != f.name {
 			continue
 		}
 		a.reasoningField = f.name
 		piece += string(f.text)
+	}
+	if a.reasoningField == "" {
+		said := d.ReasoningDetails.texts()
+		a.detailed = a.detailed || said != ""
+		piece += said
 	}
 	return a.say(piece, Reasoning, yield)
 }
@@ -267,4 +304,14 @@ func finishOf(reason string) Finish {
 		return FinishContentFilter
 	}
 	return FinishUnknown
+}
+
+// brokenOff reports whether a finish reason says that the provider did not get to
+// the end of the answer.
+func brokenOff(reason string) bool {
+	switch strings.ToLower(reason) {
+	case "error", "network_error", "abort", "insufficient_system_resource": // GLM, SGLang and vLLM, DeepSeek
+		return true
+	}
+	return false
 }

@@ -43,11 +43,7 @@ func (a *assembler) calls(list []wireCall, yield func(Delta) error) error {
 // open.
 func (a *assembler) find(w *wireCall, pos, of int, touched map[*slot]bool) *slot {
 	if w.Index.set {
-		s := a.byIndex[w.Index.value]
-		if s == nil || w.ID != "" && s.id != "" && w.ID != s.id {
-			return nil // one index for all parallel calls (ollama#15457)
-		}
-		return a.sameCall(s, w)
+		return a.atIndex(w)
 	}
 	if w.ID != "" {
 		if s := a.byID[w.ID]; s != nil {
@@ -76,6 +72,29 @@ func (a *assembler) find(w *wireCall, pos, of int, touched map[*slot]bool) *slot
 	return a.sameCall(s, w)
 }
 
+// atIndex returns the slot that a piece with an index goes on with.
+func (a *assembler) atIndex(w *wireCall) *slot {
+	s := a.byIndex[w.Index.value]
+	nameless := w.Function.Name == ""
+	switch {
+	case s == nil:
+		// An index that counts pieces: what has neither name nor id, while a call
+		// is in the middle of its arguments, is the next piece of that.
+		if last := a.last(); nameless && w.ID == "" && last != nil && last.unfinished() {
+			a.byIndex[w.Index.value] = last
+			return last
+		}
+		return nil
+	case w.ID == "" || s.id == "" || w.ID == s.id:
+		return a.sameCall(s, w)
+	case a.byID[w.ID] != nil: // one index for all parallel calls, in turns
+		return a.sameCall(a.byID[w.ID], w)
+	case nameless && s.name != "" && !s.complete():
+		return s // an id of its own for each piece
+	}
+	return nil // one index for all parallel calls (ollama#15457)
+}
+
 // sameCall decides whether a piece that points to s really goes on with it.
 // Once the arguments are whole, another object is the same call sent again
 // (vllm#42167) or a further call.
@@ -83,6 +102,9 @@ func (a *assembler) sameCall(s *slot, w *wireCall) *slot {
 	name, args := w.Function.Name, w.Function.Arguments
 	whole := strings.HasPrefix(strings.TrimSpace(args), "{")
 	switch {
+	case whole && s.placeholder() && (name == "" || name == s.name && (w.Index.set || w.ID != "")):
+		s.restart() // its arguments come only now
+		return s
 	case s.complete() && whole:
 		if (name == "" || name == s.name) && (w.Index.set || w.ID != "" || name == "") && sameValue(s.args.String(), args) {
 			a.warn("arguments sent twice for one tool call: read once")
@@ -196,13 +218,16 @@ func (a *assembler) announce(s *slot, yield func(Delta) error) error {
 		return nil
 	}
 	piece := s.args.String()[s.emitted:]
+	if s.placeholder() {
+		piece = ""
+	}
 	f := CallFragment{Ordinal: s.ordinal, Arguments: piece}
 	if !s.announced {
 		f.ID, f.Name = s.id, s.name
 	} else if piece == "" {
 		return nil
 	}
-	s.announced, s.emitted = true, s.args.Len()
+	s.announced, s.emitted = true, s.emitted+len(piece)
 	return yield(Delta{Kind: CallPiece, Call: f})
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strconv"
 	"unicode/utf8"
 
@@ -21,11 +22,21 @@ type chunk struct {
 	Groq    *usageOwner `json:"x_groq"`
 
 	// Error members. Some endpoints put message and code, or detail, at the top.
-	Error   json.RawMessage `json:"error"`
-	Object  text            `json:"object"`
-	Message json.RawMessage `json:"message"`
-	Code    text            `json:"code"`
-	Detail  json.RawMessage `json:"detail"`
+	Error    json.RawMessage `json:"error"`
+	Errors   json.RawMessage `json:"errors"`
+	Object   text            `json:"object"`
+	Message  json.RawMessage `json:"message"`
+	Msg      json.RawMessage `json:"msg"`
+	Code     text            `json:"code"`
+	Success  *bool           `json:"success"`
+	Detail   json.RawMessage `json:"detail"`
+	BaseResp baseResp        `json:"base_resp"`
+}
+
+// baseResp is where MiniMax says how a call went: 0 is well.
+type baseResp struct {
+	StatusCode number `json:"status_code"`
+	StatusMsg  text   `json:"status_msg"`
 }
 
 type usageOwner struct {
@@ -52,18 +63,25 @@ type delta struct {
 }
 
 type usage struct {
-	PromptTokens     number `json:"prompt_tokens"`
-	CompletionTokens number `json:"completion_tokens"`
-	InputTokens      number `json:"input_tokens"`
-	OutputTokens     number `json:"output_tokens"`
-	CachedTokens     number `json:"cached_tokens"`           // Kimi
-	CacheHitTokens   number `json:"prompt_cache_hit_tokens"` // DeepSeek
-	PromptDetails    struct {
-		CachedTokens number `json:"cached_tokens"`
-	} `json:"prompt_tokens_details"`
-	CompletionDetails struct {
-		ReasoningTokens number `json:"reasoning_tokens"`
-	} `json:"completion_tokens_details"`
+	PromptTokens      number            `json:"prompt_tokens"`
+	CompletionTokens  number            `json:"completion_tokens"`
+	InputTokens       number            `json:"input_tokens"`
+	OutputTokens      number            `json:"output_tokens"`
+	CachedTokens      number            `json:"cached_tokens"`           // Kimi
+	CacheHitTokens    number            `json:"prompt_cache_hit_tokens"` // DeepSeek
+	CacheReadTokens   number            `json:"cache_read_input_tokens"` // gateways to Anthropic
+	PromptDetails     promptDetails     `json:"prompt_tokens_details"`
+	InputDetails      promptDetails     `json:"input_tokens_details"`
+	CompletionDetails completionDetails `json:"completion_tokens_details"`
+	OutputDetails     completionDetails `json:"output_tokens_details"`
+}
+
+type promptDetails struct {
+	CachedTokens number `json:"cached_tokens"`
+}
+
+type completionDetails struct {
+	ReasoningTokens number `json:"reasoning_tokens"`
 }
 
 // counts returns the usage in neutral terms.
@@ -79,8 +97,8 @@ func (u *usage) counts() Usage {
 	return Usage{
 		InputTokens:     first(u.PromptTokens, u.InputTokens),
 		OutputTokens:    first(u.CompletionTokens, u.OutputTokens),
-		CachedTokens:    first(u.PromptDetails.CachedTokens, u.CacheHitTokens, u.CachedTokens),
-		ReasoningTokens: first(u.CompletionDetails.ReasoningTokens),
+		CachedTokens:    first(u.PromptDetails.CachedTokens, u.InputDetails.CachedTokens, u.CacheHitTokens, u.CachedTokens, u.CacheReadTokens),
+		ReasoningTokens: first(u.CompletionDetails.ReasoningTokens, u.OutputDetails.ReasoningTokens),
 	}
 }
 
@@ -111,14 +129,38 @@ func (c *chunk) failure() json.RawMessage {
 			return ch.Error
 		}
 	}
-	if c.Object == "error" || len(c.Choices) == 0 && c.Code != "" && present(c.Message) {
-		whole, _ := json.Marshal(map[string]any{"message": c.Message, "code": c.Code})
-		return whole
+	said := c.Message
+	if !present(said) {
+		said = c.Msg
 	}
-	if len(c.Choices) == 0 && c.Usage == nil && c.ID == "" && present(c.Detail) {
+	switch {
+	case c.Object == "error",
+		len(c.Choices) == 0 && present(said) && (c.Success != nil && !*c.Success || !c.Code.isWell()):
+		return failureOf(said, c.Code)
+	case c.BaseResp.StatusCode.value != 0:
+		whole, _ := marshalPlain(map[string]any{"status_code": c.BaseResp.StatusCode.value, "status_msg": c.BaseResp.StatusMsg})
+		return whole
+	case len(c.Choices) == 0 && present(c.Errors):
+		return c.Errors
+	case len(c.Choices) == 0 && c.Usage == nil && c.ID == "" && present(c.Detail):
 		return c.Detail
 	}
 	return nil
+}
+
+func failureOf(message json.RawMessage, code text) json.RawMessage {
+	whole, _ := marshalPlain(map[string]any{"message": message, "code": code})
+	return whole
+}
+
+// isWell reports whether a code is none, or one of those that say that nothing is
+// wrong.
+func (t text) isWell() bool {
+	switch t {
+	case "", "0", "200", "success", "ok":
+		return true
+	}
+	return false
 }
 
 func present(raw json.RawMessage) bool {
@@ -170,10 +212,14 @@ func (n *number) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// choices is the list of choices; anything but a list is read as empty.
+// choices is the list of choices; an object alone is read as a list of one,
+// anything else as empty.
 type choices []choice
 
 func (c *choices) UnmarshalJSON(raw []byte) error {
+	if len(raw) > 0 && raw[0] == '{' {
+		raw = slices.Concat([]byte("["), raw, []byte("]"))
+	}
 	var list []choice
 	if tolerant(raw, &list) {
 		*c = list
@@ -194,14 +240,29 @@ func (l *rawList) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
+// texts are the texts of details of reasoning, one after the other.
+func (l rawList) texts() string {
+	var all string
+	for _, raw := range l {
+		var part struct {
+			Text    text `json:"text"`
+			Summary text `json:"summary"`
+		}
+		if tolerant(raw, &part) {
+			all += string(part.Text + part.Summary)
+		}
+	}
+	return all
+}
+
 // verbatim is a copy of a JSON value as it came, but in UTF-8: encoding/json
 // takes other bytes inside strings, databases and providers do not.
 func verbatim(raw json.RawMessage) json.RawMessage {
 	return bytes.ToValidUTF8(raw, []byte("\uFFFD"))
 }
 
-// content is the text of an answer: a string, or a list of parts of which text
-// and thinking are read (Mistral).
+// content is the text of an answer: a string, a part of which text and thinking
+// are read, or a list of both (Mistral).
 type content struct {
 	text      string
 	reasoning string
@@ -212,16 +273,32 @@ func (c *content) UnmarshalJSON(raw []byte) error {
 		c.text = unquote(raw)
 		return nil
 	}
-	var parts []struct {
-		Text     text            `json:"text"`
-		Thinking json.RawMessage `json:"thinking"`
+	if len(raw) > 0 && raw[0] == '{' {
+		raw = slices.Concat([]byte("["), raw, []byte("]"))
 	}
+	var parts []contentPart
 	if tolerant(raw, &parts) {
 		for _, p := range parts {
 			c.text += string(p.Text)
 			c.reasoning += thinkingText(p.Thinking)
 		}
 	}
+	return nil
+}
+
+// contentPart is one part of a content: an object, or its text alone.
+type contentPart struct {
+	Text     text            `json:"text"`
+	Thinking json.RawMessage `json:"thinking"`
+}
+
+func (p *contentPart) UnmarshalJSON(raw []byte) error {
+	if len(raw) > 0 && raw[0] == '"' {
+		p.Text = text(unquote(raw))
+		return nil
+	}
+	type members contentPart
+	tolerant(raw, (*members)(p))
 	return nil
 }
 

@@ -1,6 +1,7 @@
 package provider
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -34,7 +35,7 @@ func (x explainer) answered(status int, h http.Header, f failure) *Error {
 	e := Error{
 		Kind: kindOf(status, f), Status: status, Code: x.redact.clean(f.code(), 100),
 		Detail: x.redact.clean(f.message, maxDetail), RequestID: x.requestID(h),
-		RetryAfter: retryAfter(h, time.Now()),
+		RetryAfter: cmp.Or(retryAfter(h, time.Now()), f.wait),
 	}
 	what := statusText(status)
 	if status < 400 {

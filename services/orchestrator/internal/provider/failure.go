@@ -2,6 +2,7 @@ package provider
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -17,6 +18,8 @@ type failure struct {
 	message string
 	codes   []string // code, type and status members, lower case
 	param   string
+	// wait is how long the provider's own words ask to wait; 0: they do not.
+	wait time.Duration
 	// page says that it was a web page, which no provider's API answers with.
 	page bool
 }
@@ -56,7 +59,7 @@ func (f failure) says(words ...string) bool {
 // FastAPI's {"detail":...}, Google's [{...}], flat {"code","message"}, MiniMax's
 // base_resp, each also as the first event of a stream, HTML and plain text.
 func readFailure(body []byte) failure {
-	body = bytes.TrimSpace(body)
+	body = bytes.TrimSpace(bytes.TrimPrefix(body, []byte("\xEF\xBB\xBF")))
 	if bytes.HasPrefix(body, []byte("data:")) || bytes.HasPrefix(body, []byte("event:")) {
 		// Some answer with an event stream whatever the status.
 		ev, _ := newEventReader(bytes.NewReader(body), len(body), len(body)+1).next()
@@ -76,7 +79,30 @@ func readFailure(body []byte) failure {
 	default:
 		f.message = string(body)
 	}
+	if f.wait == 0 {
+		f.wait = waitInWords(f.message)
+	}
 	return f
+}
+
+var tryAgain = regexp.MustCompile(`(?i)(?:try again|retry) in ((?:[0-9]+(?:\.[0-9]+)?(?:h|ms|m|s))+)`)
+
+// waitInWords reads OpenAI's "Please try again in 1m2.5s" and Google's "Please
+// retry in 7s".
+func waitInWords(message string) time.Duration {
+	m := tryAgain.FindStringSubmatch(message)
+	if m == nil {
+		return 0
+	}
+	return asWait(m[1])
+}
+
+func asWait(text string) time.Duration {
+	d, err := time.ParseDuration(text)
+	if err != nil {
+		return 0
+	}
+	return min(max(d, 0), maxRetryWait)
 }
 
 // read takes one JSON value. Envelopes are opened to a depth of 4.
@@ -99,6 +125,9 @@ func (f *failure) read(raw json.RawMessage, depth int) {
 		if json.Unmarshal(raw, &members) != nil {
 			return
 		}
+		if word := minimaxCodes[asText(members["status_code"])]; word != "" && members["status_msg"] != nil {
+			f.codes = append(f.codes, word)
+		}
 		for _, name := range []string{"error", "errors", "detail", "base_resp"} {
 			f.read(members[name], depth+1)
 		}
@@ -110,10 +139,26 @@ func (f *failure) read(raw json.RawMessage, depth int) {
 				f.codes = append(f.codes, code)
 			}
 		}
+		var details []struct {
+			RetryDelay text `json:"retryDelay"` // google.rpc.RetryInfo
+		}
+		if tolerant(members["details"], &details) {
+			for _, d := range details {
+				f.wait = cmp.Or(f.wait, asWait(string(d.RetryDelay)))
+			}
+		}
 		if f.param == "" {
 			f.param = asText(members["param"])
 		}
 	}
+}
+
+// minimaxCodes are MiniMax's numbers, which come with HTTP 200, in the words of the
+// others: GLM has the same numbers for other things.
+var minimaxCodes = map[string]string{
+	"1002": "rate_limit", "1004": "authentication", "1008": "insufficient_balance",
+	"1026": "content_filter", "1027": "content_filter", "1039": "rate_limit", "1041": "rate_limit",
+	"2013": "invalid_request", "2049": "invalid_api_key", "2056": "insufficient_quota",
 }
 
 func (f *failure) say(message string) {
@@ -160,8 +205,7 @@ func kindOf(status int, f failure) Kind {
 		}
 	}
 	switch {
-	case f.has("context_length", "context_window", "string_above_max_length"),
-		f.says("maximum context length", "context window", "context length", "prompt is too long", "input is too long", "too many tokens"),
+	case f.has("context_length", "context_window", "context_size", "string_above_max_length", "1261"), f.saysTooLong(),
 		status == http.StatusRequestEntityTooLarge:
 		return KindContextLength
 	case f.has("content_filter", "content_policy", "data_inspection_failed", "responsibleaipolicy"), f.has("1301"):
@@ -188,6 +232,16 @@ func kindOf(status int, f failure) Kind {
 		return KindBadRequest
 	}
 	return KindServer
+}
+
+// saysTooLong reports whether a message, whatever its code, is of a prompt that is
+// longer than the model takes: OpenAI and most others, llama.cpp, Anthropic,
+// Bedrock, Kimi, GLM, Qwen, xAI, Gemini.
+func (f failure) saysTooLong() bool {
+	return f.says("maximum context length", "context window", "context length", "context size",
+		"prompt is too long", "input is too long", "too many tokens", "exceeded model token limit",
+		"exceeds max length", "range of input length should be", "maximum prompt length") ||
+		f.says("input token count") && f.says("exceeds the maximum")
 }
 
 // noModel reports whether a refusal of the whole request is one of the model's

@@ -97,6 +97,10 @@ func (b *frameBody) whole(first byte) error {
 	}
 	var members map[string]json.RawMessage
 	if !json.Valid(body) {
+		if b.isLines(body) {
+			b.events = newEventReader(bytes.NewReader(body), b.events.maxLine, b.events.maxEvent)
+			return nil // each line is a frame, as in a stream
+		}
 		if isCut(body) {
 			return errNoDone
 		}
@@ -112,6 +116,12 @@ func (b *frameBody) whole(first byte) error {
 	b.put(line.Bytes())
 	b.frame = append(b.frame, "data: [DONE]\n"...)
 	return io.EOF
+}
+
+// isLines reports whether a body is lines of which the first is a whole object.
+func (b *frameBody) isLines(body []byte) bool {
+	first := body[:max(lineEnd(body), 0)]
+	return len(first) > 0 && first[0] == '{' && json.Valid(first)
 }
 
 // isCut reports whether body is the beginning of a JSON value.

@@ -37,12 +37,13 @@ type prose struct {
 
 	state   func(p *prose, final bool, to listener) (bool, error)
 	held    []byte
-	scanned int  // bytes of held that are known to hold no closing mark
-	mark    mark // of the block being read
-	said    bool // something that is not white space was told since the last block
-	called  bool // there was a call
-	misses  int  // blocks since the last call that were none
-	whole   bool // at the end: the answer was not cut
+	scanned int   // bytes of held that are known to hold no closing mark
+	passed  []int // closing marks in held that stand inside strings of the block
+	mark    mark  // of the block being read
+	said    bool  // something that is not white space was told since the last block
+	called  bool  // there was a call
+	misses  int   // blocks since the last call that were none
+	whole   bool  // at the end: the answer was not cut
 }
 
 // newProse is nil when there is nothing to find.
@@ -140,6 +141,11 @@ func (p *prose) answer(_ bool, _ listener) (bool, error) {
 // speak tells text up to a block. White space that is all there is before or
 // between blocks belongs to them.
 func (p *prose) speak(final bool, to listener) (bool, error) {
+	if p.called && !p.said {
+		if dropped, open := p.stray(final); dropped || open {
+			return dropped, nil
+		}
+	}
 	at, n := p.find(), len(p.held)
 	if at >= 0 {
 		n = at
@@ -161,9 +167,24 @@ func (p *prose) speak(final bool, to listener) (bool, error) {
 		}
 	}
 	if at >= 0 {
-		p.state, p.scanned = (*prose).block, len(p.mark.open)
+		p.state, p.scanned, p.passed = (*prose).block, len(p.mark.open), nil
 	}
 	return at >= 0, nil
+}
+
+// stray drops a closing mark after a call: that of an opening mark that the model
+// forgot. open reports whether one may have begun.
+func (p *prose) stray(final bool) (dropped, open bool) {
+	text := bytes.TrimLeft(p.held, blanks)
+	before := len(p.held) - len(text)
+	for _, m := range p.grammar.marks {
+		if bytes.HasPrefix(text, []byte(m.close)) {
+			p.drop(before + len(m.close))
+			return true, false
+		}
+		open = open || !final && len(text) > 0 && before <= maxBlanks && strings.HasPrefix(m.close, string(text))
+	}
+	return false, open
 }
 
 // find is where the next block begins, -1 for nowhere.
@@ -202,6 +223,14 @@ func (p *prose) block(final bool, to listener) (bool, error) {
 	}
 	block, after := p.held[len(p.mark.open):], len(p.held)
 	switch {
+	case end >= 0 && len(p.passed) < maxMisses && p.inString(block[:p.scanned+end-len(p.mark.open)]):
+		p.passed = append(p.passed, p.scanned+end)
+		p.scanned += end + len(p.mark.close)
+		return true, nil
+	case end < 0 && len(p.passed) > 0: // the string was never closed
+		p.scanned, end = p.passed[0], 0
+	}
+	switch {
 	case end >= 0:
 		block, after = p.held[len(p.mark.open):p.scanned+end], p.scanned+end+len(p.mark.close)
 	case !p.whole || !bytes.HasSuffix(bytes.TrimRight(block, blanks), []byte(p.grammar.ends)):
@@ -230,6 +259,17 @@ func (p *prose) block(final bool, to listener) (bool, error) {
 	return true, nil
 }
 
+// inString reports whether the end of a block of JSON is inside a string: a mark
+// there is a word of the call.
+func (p *prose) inString(block []byte) bool {
+	if p.mark.begins != "{" {
+		return false
+	}
+	var shape jsonShape
+	shape.add(string(block))
+	return shape.inString
+}
+
 func (p *prose) noBlock(to listener) error {
 	p.state, p.said = (*prose).speak, true
 	return p.tell(len(p.mark.open), Text, to)
@@ -247,12 +287,13 @@ func (p *prose) tell(n int, kind DeltaKind, to listener) error {
 
 func (p *prose) drop(n int) { p.held = p.held[n:] }
 
-// begun is how many bytes at the end of a text may be the beginning of a mark.
+// begun is how many bytes at the end of a text may be the beginning of a mark. A
+// mark begins with the only "<" that is in it.
 func begun(text []byte, mark string) int {
-	for n := min(len(mark)-1, len(text)); n > 0; n-- {
-		if string(text[len(text)-n:]) == mark[:n] {
-			return n
-		}
+	tail := text[max(len(text)-len(mark)+1, 0):]
+	at := bytes.LastIndexByte(tail, '<')
+	if at < 0 || !strings.HasPrefix(mark, string(tail[at:])) {
+		return 0
 	}
-	return 0
+	return len(tail) - at
 }

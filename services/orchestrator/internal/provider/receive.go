@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"slices"
-	"strings"
 
 	openai "github.com/sashabaranov/go-openai"
 )
@@ -64,7 +62,7 @@ func (x *exchange) end(ctx context.Context, err error, a *assembler, answered bo
 	switch {
 	case ctx.Err() != nil && !done:
 		return x.client.explain.cancelled(ctx)
-	case slices.Contains([]string{"error", "network_error"}, strings.ToLower(a.finish)):
+	case brokenOff(a.finish):
 		return x.failed(json.RawMessage(`{"message":"the provider broke off the answer"}`))
 	case lost && done:
 		return x.client.explain.truncated(x.status, errNoChoices)

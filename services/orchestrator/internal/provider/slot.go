@@ -38,6 +38,24 @@ func (s *slot) append(piece string) {
 	s.shape.add(piece)
 }
 
+// unfinished reports whether the call is in the middle of its arguments.
+func (s *slot) unfinished() bool {
+	return s.name != "" && s.args.Len() > 0 && !s.complete()
+}
+
+// placeholder reports whether the arguments are an empty object so far. Gateways
+// that translate another protocol begin a call with one and send its arguments
+// after it; it is not emitted, since it may be nothing yet.
+func (s *slot) placeholder() bool {
+	return s.args.Len() <= 8 && s.complete() && strings.TrimSpace(s.args.String()) == "{}"
+}
+
+// restart forgets the arguments so far.
+func (s *slot) restart() {
+	s.args.Reset()
+	s.shape, s.last, s.prev = jsonShape{}, 0, ""
+}
+
 // complete reports whether the arguments are one whole JSON object, by shape.
 func (s *slot) complete() bool { return s.shape.closed }
 

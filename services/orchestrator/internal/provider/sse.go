@@ -3,6 +3,8 @@ package provider
 import (
 	"bufio"
 	"bytes"
+	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -19,10 +21,12 @@ type event struct {
 
 // eventReader reads server-sent events by the standard (WHATWG HTML section
 // 9.2.6): lines end in LF, CR or CRLF, comments are skipped,
-// several data lines make one event (the byte order mark is sniff's). It differs in two points, both
-// for endpoints seen in the wild: the event that the end of the stream cuts off
-// is still delivered, and a line that starts with "{" counts as data, because
-// some servers dump an error object into the stream without "data:".
+// several data lines make one event (the byte order mark is sniff's). It differs
+// in three points, all for endpoints seen in the wild: the event that the end of
+// the stream cuts off is still delivered; a line that starts with "{" counts as
+// data, because some servers dump an error object into the stream without "data:";
+// and data after a line that was a whole JSON object is the next event, because
+// some forget the empty line between events.
 type eventReader struct {
 	r        *bufio.Reader
 	maxLine  int // bytes of one line
@@ -31,10 +35,12 @@ type eventReader struct {
 	line    []byte
 	data    []byte
 	name    string
-	hasData bool
-	err     error // a failure that was held back behind an event; it is final
-	strange bool  // a line was no field of the format
-	skipLF  bool  // the last line ended in CR: a LF that follows belongs to it
+	lines   int    // of data
+	renamed string // what an event line after data said
+	ahead   *event // the beginning of the next event, read already
+	err     error  // a failure that was held back behind an event; it is final
+	strange bool   // a line was no field of the format
+	skipLF  bool   // the last line ended in CR: a LF that follows belongs to it
 }
 
 func newEventReader(r io.Reader, maxLine, maxEvent int) *eventReader {
@@ -44,10 +50,16 @@ func newEventReader(r io.Reader, maxLine, maxEvent int) *eventReader {
 // next returns the next event that has data. At the end of the input, and when
 // the input fails, it delivers what it has first and the error after that.
 func (e *eventReader) next() (event, error) {
-	if e.err != nil {
+	e.name, e.renamed, e.data, e.lines = "", "", e.data[:0], 0
+	if begun := e.ahead; begun != nil {
+		e.name, e.data, e.lines, e.ahead = begun.name, append(e.data, begun.data...), 1, nil
+	}
+	switch {
+	case e.err != nil && e.lines > 0:
+		return event{e.name, e.data}, nil
+	case e.err != nil:
 		return event{}, e.err
 	}
-	e.name, e.data, e.hasData = "", e.data[:0], false
 	for {
 		line, err := e.readLine()
 		if len(line) > 0 {
@@ -55,8 +67,11 @@ func (e *eventReader) next() (event, error) {
 				return event{}, fieldErr
 			}
 		}
-		if e.hasData && (err != nil || len(line) == 0) {
+		if e.lines > 0 && (err != nil || len(line) == 0 || e.ahead != nil) {
 			e.err = err
+			if e.ahead == nil {
+				e.name = cmp.Or(e.renamed, e.name)
+			}
 			return event{e.name, e.data}, nil
 		}
 		if err != nil {
@@ -79,6 +94,10 @@ func (e *eventReader) field(line []byte) error {
 	case "data":
 		return e.addData(value)
 	case "event":
+		if e.lines > 0 {
+			e.renamed = string(value)
+			break
+		}
 		e.name = string(value)
 	case "", "id", "retry": // comments and what is of no use here
 	default: // a cut "data" is no sign of another format
@@ -91,12 +110,23 @@ func (e *eventReader) addData(value []byte) error {
 	if len(e.data)+len(value)+1 > e.maxEvent {
 		return fmt.Errorf("an event of the stream is %w of %d bytes", errTooLarge, e.maxEvent)
 	}
-	if e.hasData {
+	if e.lines == 1 && e.isNext(value) {
+		e.ahead = &event{e.renamed, bytes.Clone(value)}
+		return nil
+	}
+	if e.lines > 0 {
 		e.data = append(e.data, '\n')
 	}
 	e.data = append(e.data, value...)
-	e.hasData = true
+	e.lines++
 	return nil
+}
+
+// isNext reports whether a data line cannot belong to the event whose first line
+// is read: what is a whole object does not become JSON by more of it.
+func (e *eventReader) isNext(value []byte) bool {
+	value = bytes.TrimSpace(value)
+	return len(value) > 0 && (value[0] == '{' || value[0] == '[') && bytes.HasPrefix(bytes.TrimSpace(e.data), []byte("{")) && json.Valid(e.data)
 }
 
 // readLine returns the next line without its end, valid until the next read. A

@@ -2,7 +2,9 @@ package provider
 
 import (
 	"encoding/json"
+	"errors"
 	"html"
+	"io"
 	"iter"
 	"regexp"
 	"strings"
@@ -33,13 +35,22 @@ var grammars = map[Grammar]grammar{
 		{"<tool_call>", "</tool_call>", "<function="},
 		{"<function=", "</function>", ""}, // the outer mark is often forgotten
 	}, "</function>", qwenCalls},
-	GLM: {[]mark{{"<tool_call>", "</tool_call>", ""}}, "</arg_value>", glmCalls},
-	DSML: {[]mark{
-		{"<｜DSML｜tool_calls>", "</｜DSML｜tool_calls>", "<"},
-		{"<|DSML|tool_calls>", "</|DSML|tool_calls>", "<"},
-		{"<｜DSML｜function_calls>", "</｜DSML｜function_calls>", "<"},
-		{"<|DSML|function_calls>", "</|DSML|function_calls>", "<"},
-	}, "invoke>", dsmlCalls},
+	GLM:  {[]mark{{"<tool_call>", "</tool_call>", ""}}, "</arg_value>", glmCalls},
+	DSML: {dsmlMarks(), "invoke>", dsmlCalls},
+}
+
+// dsmlMarks are the marks with each of the bars that models write (GenericAgent#804),
+// around all calls and, where that was forgotten, around each.
+func dsmlMarks() (marks []mark) {
+	for _, bar := range []string{"｜", "|", "｜｜", "||", "‖"} {
+		for _, around := range []string{"tool_calls", "function_calls", "tool_use"} {
+			name := bar + "DSML" + bar + around + ">"
+			marks = append(marks, mark{"<" + name, "</" + name, "<"})
+		}
+		name := bar + "DSML" + bar + "invoke"
+		marks = append(marks, mark{"<" + name + ` name="`, "</" + name + ">", ""})
+	}
+	return marks
 }
 
 func grammarNames() iter.Seq[string] {
@@ -52,23 +63,56 @@ func grammarNames() iter.Seq[string] {
 	}
 }
 
-// hermesCalls reads {"name":...,"arguments":{...}}. The arguments may be a string
-// with the object in it, and "parameters" is another name for them. Slips that
-// leave nothing to guess are mended.
-func hermesCalls(block string) []textCall {
-	var c struct {
-		Name       text            `json:"name"`
-		Arguments  json.RawMessage `json:"arguments"`
-		Parameters json.RawMessage `json:"parameters"`
+// hermesCall is a call as JSON. The arguments may be a string with the object in
+// it, "parameters" is another name for them, and all may be in "function".
+type hermesCall struct {
+	Name       text            `json:"name"`
+	Arguments  json.RawMessage `json:"arguments"`
+	Parameters json.RawMessage `json:"parameters"`
+	Function   *hermesCall     `json:"function"`
+}
+
+// hermesCalls reads {"name":...,"arguments":{...}}, once or several times. Slips
+// that leave nothing to guess are mended where it is one.
+func hermesCalls(block string) (calls []textCall) {
+	list, ok := jsonValues(block)
+	if !ok {
+		o, err := arguments.Read(block)
+		if err != nil || !o.Light() {
+			return nil
+		}
+		list = []hermesCall{{}}
+		if json.Unmarshal([]byte(o.JSON), &list[0]) != nil {
+			return nil
+		}
 	}
-	o, err := arguments.Read(block)
-	if err != nil || !o.Light() || json.Unmarshal([]byte(o.JSON), &c) != nil || c.Name == "" {
-		return nil
+	for _, c := range list {
+		if c.Function != nil && c.Name == "" {
+			c = *c.Function
+		}
+		if c.Name == "" {
+			return nil
+		}
+		if c.Arguments == nil {
+			c.Arguments = c.Parameters
+		}
+		calls = append(calls, textCall{string(c.Name), asArguments(c.Arguments)})
 	}
-	if c.Arguments == nil {
-		c.Arguments = c.Parameters
+	return calls
+}
+
+// jsonValues reads a block of JSON objects, one after the other.
+func jsonValues(block string) (calls []hermesCall, ok bool) {
+	for d := json.NewDecoder(strings.NewReader(block)); ; {
+		var c hermesCall
+		switch err := d.Decode(&c); {
+		case errors.Is(err, io.EOF):
+			return calls, true
+		case err != nil:
+			return nil, false
+		}
+		calls = append(calls, c)
 	}
-	return []textCall{{string(c.Name), asArguments(c.Arguments)}}
 }
 
 var (
@@ -78,9 +122,15 @@ var (
 	glmName = regexp.MustCompile(`^\s*([^\s<{]+)\s*(?:<arg_key>|$)`)
 	glmPair = regexp.MustCompile(`(?s)<arg_key>(.*?)</arg_key>\s*<arg_value>(.*?)</arg_value>`)
 
-	dsmlInvoke    = regexp.MustCompile(`(?s)<｜DSML｜invoke name="([^"]+)">(.*?)</｜DSML｜invoke>`)
-	dsmlParameter = regexp.MustCompile(`(?s)<｜DSML｜parameter name="([^"]+)"(?: string="(true|false)")?>(.*?)</｜DSML｜parameter>`)
+	dsmlInvoke    = regexp.MustCompile(`(?s)<` + dsml + `invoke name="([^"]+)">(.*?)</` + dsml + `invoke>`)
+	dsmlParameter = regexp.MustCompile(`(?s)<` + dsml + `parameter name="([^"]+)"(?: string="(true|false)")?>(.*?)</` + dsml + `parameter>`)
 )
+
+// dsml is what tags begin with; the bars come in several widths and numbers.
+const dsml = `[｜|‖]{1,2}DSML[｜|‖]{1,2}`
+
+// qwenNext is what a parameter begins with.
+const qwenNext = "<parameter="
 
 // qwenCalls reads <function=f><parameter=p>value</parameter></function>.
 func qwenCalls(block string) (calls []textCall) {
@@ -89,19 +139,29 @@ func qwenCalls(block string) (calls []textCall) {
 	}
 	for _, f := range qwenFunction.FindAllStringSubmatch(block, -1) {
 		var args members
-		for _, p := range qwenParameter.FindAllStringSubmatch(f[2], -1) {
-			// One line end belongs to each mark, the others to the value.
-			args.add(p[1], strings.TrimSuffix(strings.TrimPrefix(p[2], "\n"), "\n"), false)
+		// A value without its closing mark ends where the next parameter begins.
+		for i, part := range strings.Split(f[2], "\n"+qwenNext) {
+			if i > 0 {
+				part = qwenNext + part
+			}
+			for _, p := range qwenParameter.FindAllStringSubmatch(part, -1) {
+				// One line end belongs to each mark, the others to the value.
+				args.add(p[1], strings.TrimSuffix(strings.TrimPrefix(p[2], "\n"), "\n"), false)
+			}
 		}
 		calls = append(calls, textCall{f[1], args.object()})
 	}
 	return calls
 }
 
-// glmCalls reads f<arg_key>p</arg_key><arg_value>value</arg_value>.
+// glmCalls reads f<arg_key>p</arg_key><arg_value>value</arg_value>. A block with
+// more in it is no call: an argument could be lost.
 func glmCalls(block string) []textCall {
 	name := glmName.FindStringSubmatch(block)
 	if name == nil {
+		return nil
+	}
+	if rest := glmPair.ReplaceAllString(block, ""); strings.TrimSpace(rest) != name[1] {
 		return nil
 	}
 	var args members
@@ -112,10 +172,19 @@ func glmCalls(block string) []textCall {
 }
 
 // dsmlCalls reads the invoke elements of a block. string="true" says that the
-// value is a text, whatever it looks like.
+// value is a text, whatever it looks like. A block with more in it is no call: an
+// argument could be lost.
 func dsmlCalls(block string) (calls []textCall) {
-	block = strings.ReplaceAll(block, "|DSML|", "｜DSML｜") // the bar comes in two widths
+	if !strings.HasPrefix(strings.TrimSpace(block), "<") {
+		block = "<｜DSML｜invoke name=\"" + block + "</｜DSML｜invoke>" // these were the marks
+	}
+	if strings.TrimSpace(dsmlInvoke.ReplaceAllString(block, "")) != "" {
+		return nil
+	}
 	for _, f := range dsmlInvoke.FindAllStringSubmatch(block, -1) {
+		if strings.TrimSpace(dsmlParameter.ReplaceAllString(f[2], "")) != "" {
+			return nil
+		}
 		var args members
 		for _, p := range dsmlParameter.FindAllStringSubmatch(f[2], -1) {
 			args.add(html.UnescapeString(p[1]), p[3], p[2] == "true")

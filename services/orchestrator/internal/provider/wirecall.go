@@ -3,9 +3,11 @@ package provider
 import (
 	"bytes"
 	"encoding/json"
+	"strings"
 )
 
-// wireCall is one element of tool_calls: a whole call or a piece of one.
+// wireCall is one element of tool_calls: a whole call or a piece of one. The
+// members of function may also stand beside it.
 type wireCall struct {
 	Index    number
 	ID       string
@@ -43,7 +45,17 @@ func (c *wireCall) UnmarshalJSON(raw []byte) error {
 	if json.Unmarshal(raw, &members) != nil {
 		return nil
 	}
+	_, nested := members["function"]
 	for name, value := range members {
+		switch {
+		case nested:
+		case name == "name":
+			c.Function.Name = asName(value)
+			continue
+		case name == "arguments":
+			c.Function.Arguments = asArguments(value)
+			continue
+		}
 		switch name {
 		case "index":
 			_ = c.Index.UnmarshalJSON(value)
@@ -67,7 +79,7 @@ func (f *wireFunction) UnmarshalJSON(raw []byte) error {
 	for name, value := range members {
 		switch name {
 		case "name":
-			f.Name = asText(value)
+			f.Name = asName(value)
 		case "arguments":
 			f.Arguments = asArguments(value)
 		default:
@@ -76,6 +88,9 @@ func (f *wireFunction) UnmarshalJSON(raw []byte) error {
 	}
 	return nil
 }
+
+// asName reads the name of a tool, which has no white space around it.
+func asName(raw json.RawMessage) string { return strings.TrimSpace(asText(raw)) }
 
 func asText(raw json.RawMessage) string {
 	var t text
