@@ -4,8 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"net"
+	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"google.golang.org/grpc"
@@ -14,6 +16,7 @@ import (
 
 	toolv1 "github.com/nanoclaw/nanoclaw/gen/go/nanoclaw/tool/v1"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/auth"
+	"github.com/nanoclaw/nanoclaw/services/search/internal/adapter"
 	"github.com/nanoclaw/nanoclaw/services/search/internal/outcome"
 	"github.com/nanoclaw/nanoclaw/services/toolkit"
 )
@@ -77,6 +80,12 @@ func TestTheToolTellsItsClassesAndLimits(t *testing.T) {
 	count := properties["max_results"].(map[string]any)
 	if count["default"] != 5.0 || count["minimum"] != 1.0 || count["maximum"] != 10.0 {
 		t.Errorf("max_results is %v", count)
+	}
+	if f := properties["freshness"].(map[string]any); !slices.Equal(f["enum"].([]any), []any{"day", "week", "month", "year"}) {
+		t.Errorf("freshness is %v", f)
+	}
+	if page := properties["page"].(map[string]any); page["minimum"] != 1.0 || page["maximum"] != 50.0 {
+		t.Errorf("page is %v", page)
 	}
 	if query := properties["query"].(map[string]any); query["minLength"] != 2.0 || query["maxLength"] != 400.0 {
 		t.Errorf("query is %v", query)
@@ -182,4 +191,59 @@ func TestACountOutOfRangeIsClampedWithANote(t *testing.T) {
 	if out.IsError || !strings.Contains(out.ContentJSON, "Note on the arguments: ") {
 		t.Errorf("error %t: %s", out.IsError, out.ContentJSON)
 	}
+}
+
+func TestTheToolTakesOptionsAndTellsWhatTheyCost(t *testing.T) {
+	s, w, end := startInMemory(t, func(c *Config) { c.Policy = map[string][]string{"*": {"brave_web"}} })
+	var mu sync.Mutex
+	var asked string
+	rows := braveAnswer("tea", []string{"https://tea.example/"})
+	toldOf := make(chan string, 1)
+	w.set("brave", func(to http.ResponseWriter, r *http.Request) {
+		if told := <-toldOf; told != `asking brave_web for "tea"` {
+			t.Errorf("told %q", told)
+		}
+		mu.Lock()
+		asked = r.URL.Query().Encode()
+		mu.Unlock()
+		rows(to, r)
+	})
+	t.Cleanup(end)
+	out, err := toolkit.Invoke(t.Context(), provider(t, s), &toolv1.CallToolRequest{
+		Name: ToolName, ArgumentsJson: `{"query":"tea","freshness":"week","language":"en","region":"US","page":2}`,
+	}, toolkit.InvokeOptions{OnProgress: func(p *toolv1.Progress) {
+		select {
+		case toldOf <- p.GetMessage():
+		default:
+		}
+	}})
+	if err != nil || out.IsError || out.CostUSD != 0.005 {
+		t.Fatalf("%+v (%v)", out, err)
+	}
+	for _, param := range []string{"freshness=pw", "search_lang=en", "country=US", "offset=1"} {
+		if !strings.Contains(asked, param) {
+			t.Errorf("%s is not in %s", param, asked)
+		}
+	}
+	out, err = toolkit.Invoke(t.Context(), provider(t, s), &toolv1.CallToolRequest{Name: ToolName, ArgumentsJson: `{"query":"tea","freshness":"week","language":"en","region":"US","page":2}`}, toolkit.InvokeOptions{})
+	if err != nil || out.CostUSD != 0 {
+		t.Errorf("an answer that is kept costs %g USD (%v)", out.CostUSD, err)
+	}
+}
+
+func TestAFailureThatCostSomethingSaysSo(t *testing.T) {
+	s, w, end := startInMemory(t, func(c *Config) { c.Policy = map[string][]string{"*": {"brave_web"}} })
+	t.Cleanup(end)
+	s.engines["brave_web"].Adapter = costly{s.engines["brave_web"].Adapter}
+	w.set("brave", says(200, "{}"))
+	if out := call(t, provider(t, s), `{"query":"tea"}`); out.CostUSD != 0.25 || !strings.Contains(out.ContentJSON, `"outcome":"LAYOUT_UNRECOGNISED"`) {
+		t.Errorf("%g USD for %s", out.CostUSD, out.ContentJSON)
+	}
+}
+
+// costly is an adapter whose engine charges for an answer that cannot be read.
+type costly struct{ adapter.Adapter }
+
+func (costly) Parse(adapter.Response) (adapter.Page, outcome.Outcome) {
+	return adapter.Page{CostUSD: 0.25}, outcome.Of(outcome.LayoutUnrecognised)
 }

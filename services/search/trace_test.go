@@ -1,12 +1,15 @@
 package search
 
 import (
+	"fmt"
 	"testing"
 
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+
+	searchv1 "github.com/nanoclaw/nanoclaw/gen/go/nanoclaw/search/v1"
 )
 
 func TestEveryAttemptIsASpanWithoutTheQuery(t *testing.T) {
@@ -45,6 +48,49 @@ func TestEveryAttemptIsASpanWithoutTheQuery(t *testing.T) {
 		for k, v := range want {
 			if got[i][k] != v {
 				t.Errorf("span %d: %s is %q, want %q", i, k, got[i][k], v)
+			}
+		}
+	}
+}
+
+func TestEveryEntryOfTheAttemptsIsASpanWithItsOutcome(t *testing.T) {
+	spans := tracetest.NewSpanRecorder()
+	before := otel.GetTracerProvider()
+	otel.SetTracerProvider(sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(spans)))
+	t.Cleanup(func() { otel.SetTracerProvider(before) })
+	s, w, end := startInMemory(t, nil)
+	defer end()
+	w.set("bing", says(200, bingPage("tea", "https://tea.example/")))
+	w.set("brave", says(503, "{}"))
+	page := int32(2)
+	for name, req := range map[string]*searchv1.SearchRequest{
+		"fused":                 {Query: "tea", Mode: "fused", Providers: []string{"bing", "brave_web"}},
+		"from the cache":        {Query: "tea", Provider: "bing"},
+		"one that lacks a page": {Query: "tea", Providers: []string{"duckduckgo", "bing"}, Page: &page},
+	} {
+		spans.Reset()
+		got, err := s.Search(as(t, "ann"), req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := map[string]int{}
+		for _, a := range got.Attempts {
+			want[fmt.Sprint(a.Provider, a.Outcome, a.Cache, a.Skipped, a.CostUsd)]++
+		}
+		for _, span := range spans.Ended() {
+			at := map[attribute.Key]attribute.Value{}
+			for _, kv := range span.Attributes() {
+				at[kv.Key] = kv.Value
+			}
+			key := fmt.Sprint(at["search.provider"].AsString(), at["search.outcome"].AsString(), at["search.cache"].AsString(), at["search.skipped"].AsBool(), at["search.cost_usd"].AsFloat64())
+			if span.Name() != "search.attempt" || want[key] == 0 {
+				t.Errorf("%s: a span %s of %s", name, span.Name(), key)
+			}
+			want[key]--
+		}
+		for key, n := range want {
+			if n != 0 {
+				t.Errorf("%s: no span of %s", name, key)
 			}
 		}
 	}

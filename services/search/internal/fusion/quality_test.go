@@ -7,6 +7,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/nanoclaw/nanoclaw/services/search/internal/adapter"
@@ -20,13 +21,9 @@ type judged struct {
 	grades map[string]float64 // by page
 }
 
-func (j judged) grade(address string) float64 {
-	for page, g := range j.grades {
-		if canon.Key("https://"+page+".example/") == canon.Key(address) {
-			return g
-		}
-	}
-	return 0
+// grade is that of the page which an address, by its key, stands for.
+func (j judged) grade(key string) float64 {
+	return j.grades[strings.TrimSuffix(key, ".example")]
 }
 
 // ndcg is the normalised discounted cumulative gain of the first ten, where a
@@ -37,7 +34,7 @@ func (j judged) ndcg(addresses []string) float64 {
 	for i, a := range addresses[:min(len(addresses), top)] {
 		if key := canon.Key(a); !seen[key] {
 			seen[key] = true
-			got += gain(j.grade(a), i)
+			got += gain(j.grade(key), i)
 		}
 	}
 	ideal := 0.0
