@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"runtime"
 
+	"github.com/nanoclaw/nanoclaw/services/fetcher/internal/cputime"
 	"github.com/nanoclaw/nanoclaw/services/fetcher/internal/extract"
 )
 
@@ -71,7 +72,7 @@ func InspectPage(in PageInput) (PageReport, error) {
 	}
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	begin := threadCPU()
+	begin := cputime.Thread()
 	docs := newDocumentReader()
 	defer func() { _ = docs.Close() }() // it has nothing open
 	p, err := readPage(context.Background(), docs, source{body: body, contentType: contentType, name: filepath.Base(in.Path), from: from, maxText: maxContentBytes})
@@ -105,7 +106,7 @@ func InspectPage(in PageInput) (PageReport, error) {
 	}
 	p.tellCleansed()
 	r.Warnings = append([]string{}, p.warnings...)
-	r.CPUMs = float64((threadCPU() - begin).Microseconds()) / 1000
+	r.CPUMs = float64((cputime.Thread() - begin).Microseconds()) / 1000
 	return r, nil
 }
 

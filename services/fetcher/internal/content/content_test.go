@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
@@ -16,7 +15,7 @@ import (
 // found is what is found on a page: the words of its text, and the whole.
 func found(t testing.TB, page string, about Page) (string, *Content) {
 	t.Helper()
-	root, _ := parse.HTML([]byte(page), func() time.Time { return time.Time{} })
+	root, _ := parse.HTML([]byte(page))
 	body := root
 	for n := range root.Descendants() {
 		if n.DataAtom == atom.Body {
@@ -192,7 +191,7 @@ func TestTablesOfDataAreTold(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			root, _ := parse.HTML([]byte(tt.table), time.Now)
+			root, _ := parse.HTML([]byte(tt.table))
 			table := clean.Build(root)
 			f := &finder{t: table, rows: table.Rows}
 			for i := range f.rows {

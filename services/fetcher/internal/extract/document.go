@@ -3,7 +3,6 @@ package extract
 import (
 	"net/url"
 	"strings"
-	"time"
 
 	"github.com/PuerkitoBio/goquery"
 	"github.com/andybalholm/cascadia"
@@ -40,7 +39,7 @@ var (
 // leaves relative addresses out.
 func Parse(page []byte, pageURL *url.URL) *Document {
 	d := &Document{page: pageURL, base: pageURL}
-	root, warnings := parse.HTML(page, time.Now)
+	root, warnings := parse.HTML(page)
 	d.warnings = warnings
 	d.query = goquery.NewDocumentFromNode(root)
 	d.head = collectHead(root)

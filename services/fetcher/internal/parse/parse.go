@@ -2,19 +2,22 @@ package parse
 
 import (
 	"io"
+	"runtime"
 	"time"
 	"unicode/utf8"
 
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
+
+	"github.com/nanoclaw/nanoclaw/services/fetcher/internal/cputime"
 )
 
 const (
 	// MaxBytes is how much of a page is read.
 	MaxBytes = 5 << 20
-	// MaxTime is how long the rules of HTML may take on a page; what has not
-	// been read by then is left out. An ordinary page of MaxBytes takes a
-	// tenth of a second.
+	// MaxTime is how much CPU time the rules of HTML may take on a page; what
+	// has not been read by then is left out. An ordinary page of MaxBytes takes
+	// a tenth of a second.
 	MaxTime = 700 * time.Millisecond
 	// step is how many bytes are given to the parser between two looks at the
 	// clock.
@@ -31,18 +34,24 @@ const (
 // HTML parses UTF-8 HTML as a browser without scripts does, so that the
 // content of noscript elements is there. Shadow trees that the page declares
 // stand in the place of their hosts' content. The tree is at most 512 elements
-// deep; now is time.Now but in tests.
-func HTML(page []byte, now func() time.Time) (root *html.Node, warnings []string) {
+// deep.
+func HTML(page []byte) (root *html.Node, warnings []string) {
+	runtime.LockOSThread() // the clock is that of the thread
+	defer runtime.UnlockOSThread()
+	return parse(page, cputime.Thread)
+}
+
+func parse(page []byte, now clock) (root *html.Node, warnings []string) {
 	if len(page) > MaxBytes {
 		page = cutAtRune(page, MaxBytes)
 		warnings = append(warnings, WarnCut)
 	}
-	in := &timedReader{page: page, now: now, end: now().Add(MaxTime)}
+	in := &timedReader{page: page, now: now, end: now() + MaxTime}
 	root, err := html.ParseWithOptions(in, html.ParseOptionEnableScripting(false))
 	if err != nil {
 		// The parser gives up beyond 512 open elements; a tree of bytes in
 		// memory cannot fail otherwise.
-		in = &timedReader{page: page, now: now, end: now().Add(MaxTime / 2)}
+		in = &timedReader{page: page, now: now, end: now() + MaxTime/2}
 		root = flat(in)
 		warnings = append(warnings, WarnDeep)
 	}
@@ -62,12 +71,15 @@ func cutAtRune(page []byte, limit int) []byte {
 	return page
 }
 
+// clock tells the CPU time taken so far.
+type clock func() time.Duration
+
 // timedReader reads a page in steps, and ends it early when its time is over:
 // the parser is linear on ordinary pages and quadratic on hostile ones.
 type timedReader struct {
 	page []byte
-	now  func() time.Time
-	end  time.Time
+	now  clock
+	end  time.Duration
 	late bool
 }
 
@@ -75,7 +87,7 @@ func (r *timedReader) Read(p []byte) (int, error) {
 	if len(r.page) == 0 {
 		return 0, io.EOF
 	}
-	if r.now().After(r.end) {
+	if r.now() > r.end {
 		r.late = true
 		return 0, io.EOF
 	}
