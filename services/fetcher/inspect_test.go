@@ -2,10 +2,13 @@ package fetcher
 
 import (
 	"compress/gzip"
+	"context"
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,6 +17,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	fetcherv1 "github.com/nanoclaw/nanoclaw/gen/go/nanoclaw/fetcher/v1"
+	"github.com/nanoclaw/nanoclaw/services/fetcher/internal/crawlworker"
 )
 
 func TestInspectPageGivesEveryField(t *testing.T) {
@@ -57,30 +61,60 @@ func TestInspectPageSaysWhatIsWrongWithItsInput(t *testing.T) {
 	}
 }
 
-// TestInspectPageReadsAsAFetchDoes compares both on pages of the corpus.
-func TestInspectPageReadsAsAFetchDoes(t *testing.T) {
-	pages := corpusPages(t, 20)
+// What is compared: the same 20 pages of the corpus as InspectPage, a fetch, the
+// tool of the model and the crawl worker read them.
+func TestInspectPageFetchToolAndCrawlReadAPageAlike(t *testing.T) {
 	var body []byte
 	s := newSite(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
 		_, _ = w.Write(body)
 	})
-	for _, name := range pages {
+	for _, name := range corpusPages(t, 20) {
 		body = gunzip(t, name)
 		b64 := base64.StdEncoding.EncodeToString(body)
 		want, err := InspectPage(PageInput{URL: s.url, HTMLBase64: &b64, ContentType: "text/html"})
 		if err != nil {
 			t.Fatal(err)
 		}
-		text := s.fetch(t, &fetcherv1.FetchRequest{MaxChars: proto.Int32(maxMaxChars)})
-		if text.GetContent().GetText() != want.Text || text.GetMetadata().GetTitle() != want.Title || text.GetMetadata().GetCharset() != want.Charset {
-			t.Errorf("%s: the texts differ", filepath.Base(name))
+		for kind, text := range map[string]string{"text": want.Text, "markdown": want.Markdown} {
+			for reader, got := range map[string]*fetcherv1.FetchResponse{
+				"fetch": s.fetch(t, &fetcherv1.FetchRequest{ExtractType: kind, MaxChars: proto.Int32(maxMaxChars)}),
+				"tool":  s.toolPage(t, kind),
+				"crawl": s.crawlPage(t, kind),
+			} {
+				m := got.GetMetadata()
+				if got.GetContent().GetText()+got.GetContent().GetMarkdown() != text || m.GetTitle() != want.Title || m.GetCharset() != want.Charset {
+					t.Errorf("%s, %s: %s differs from inspect page", filepath.Base(name), kind, reader)
+				}
+			}
 		}
 		links := s.fetch(t, &fetcherv1.FetchRequest{ExtractType: "links"}).GetContent().GetLinks()
 		if len(links) != len(want.Links) {
 			t.Errorf("%s: %d links and %d", filepath.Base(name), len(links), len(want.Links))
 		}
 	}
+}
+
+// toolPage reads a page with the tool of the model.
+func (s *site) toolPage(t *testing.T, kind string) *fetcherv1.FetchResponse {
+	t.Helper()
+	_, v := s.call(t, fmt.Sprintf(`{"url": %q, "extract_type": %q, "max_chars": %d}`, s.url, kind, maxMaxChars))
+	text, _ := v["content"].(map[string]any)[kind].(string)
+	meta := v["metadata"].(map[string]any)
+	title, _ := meta["title"].(string)
+	charset, _ := meta["charset"].(string)
+	return &fetcherv1.FetchResponse{Content: &fetcherv1.PageContent{Text: text}, Metadata: &fetcherv1.PageMetadata{Title: title, Charset: charset}}
+}
+
+// crawlPage reads a page as the crawl worker does.
+func (s *site) crawlPage(t *testing.T, kind string) *fetcherv1.FetchResponse {
+	t.Helper()
+	page, err := s.service.crawlPage(context.Background(), crawlworker.Query{URL: s.url, Extract: kind,
+		Hop: func(context.Context, *url.URL) error { return nil }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &fetcherv1.FetchResponse{Content: page.Content, Metadata: page.Metadata}
 }
 
 // corpusPages names n pages of the corpus beside the repository.
