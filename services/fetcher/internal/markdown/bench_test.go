@@ -10,8 +10,6 @@ import (
 	"testing"
 
 	"golang.org/x/net/html"
-
-	"github.com/nanoclaw/nanoclaw/services/fetcher/internal/extract"
 )
 
 // BenchmarkWrite writes the whole of real pages, beside parsing the same pages
@@ -52,27 +50,6 @@ func BenchmarkWrite(b *testing.B) {
 			}
 		}
 	})
-	// What a crawl asks of a page: its content, without and with its Markdown.
-	for _, withMarkdown := range []bool{false, true} {
-		name := "read"
-		if withMarkdown {
-			name = "read and write"
-		}
-		b.Run(name, func(b *testing.B) {
-			b.ReportAllocs()
-			b.SetBytes(bytes)
-			for b.Loop() {
-				for _, p := range pages {
-					c := extract.Parse([]byte(p), base).Content()
-					if withMarkdown {
-						var out strings.Builder
-						Write(&out, c.Root, Options{Base: base, Skip: c.Skip})
-					}
-				}
-			}
-			b.ReportMetric(float64(len(pages)*b.N)/b.Elapsed().Seconds(), "pages/s")
-		})
-	}
 	b.Run("parse", func(b *testing.B) {
 		b.ReportAllocs()
 		b.SetBytes(bytes)
