@@ -37,13 +37,14 @@ type prose struct {
 
 	state   func(p *prose, final bool, to listener) (bool, error)
 	held    []byte
-	scanned int   // bytes of held that are known to hold no closing mark
-	passed  []int // closing marks in held that stand inside strings of the block
-	mark    mark  // of the block being read
-	said    bool  // something that is not white space was told since the last block
-	called  bool  // there was a call
-	misses  int   // blocks since the last call that were none
-	whole   bool  // at the end: the answer was not cut
+	scanned int    // bytes of held that are known to hold no closing mark
+	passed  []int  // closing marks in held that stand inside strings of the block
+	mark    mark   // of the block being read
+	lead    string // white space before it, which is text if it is no call
+	said    bool   // something that is not white space was told since the last block
+	called  bool   // there was a call
+	misses  int    // blocks since the last call that were none
+	whole   bool   // at the end: the answer was not cut
 }
 
 // newProse is nil when there is nothing to find.
@@ -155,8 +156,10 @@ func (p *prose) speak(final bool, to listener) (bool, error) {
 		}
 	}
 	bare := len(bytes.TrimLeft(p.held[:n], blanks)) == 0
+	p.lead = ""
 	switch {
 	case bare && !p.said && (at >= 0 || final && p.called):
+		p.lead = string(p.held[:n])
 		p.drop(n)
 	case bare && !p.said && !final && p.grammar.marks != nil && n <= maxBlanks:
 		return false, nil
@@ -272,6 +275,11 @@ func (p *prose) inString(block []byte) bool {
 
 func (p *prose) noBlock(to listener) error {
 	p.state, p.said = (*prose).speak, true
+	if p.lead != "" {
+		if err := to.text(p.lead, Text); err != nil {
+			return err
+		}
+	}
 	return p.tell(len(p.mark.open), Text, to)
 }
 

@@ -53,6 +53,7 @@ func TestTextIsReadAsItsProfileSays(t *testing.T) {
 		calls     []string // name and arguments
 	}{
 		{"nothing is found without a profile", "<think>a</think>" + hermes, Profile{}, "", "<think>a</think>" + hermes, "", nil},
+		{"white space before what is no call", "\n <tool_call>a</tool_call>", Profile{TextCalls: Hermes, AnyTool: true}, "", "\n <tool_call>a</tool_call>", "", nil},
 		{"thoughts", "<think>\na\n</think>\n\nb", Profile{ThinkTags: true}, "", "b", "a", nil},
 		{"white space before thoughts", "\n <think>a</think>b", Profile{ThinkTags: true}, "", "b", "a", nil},
 		{"no thoughts in the tags", "<think>\n\n</think>\n\nb", Profile{ThinkTags: true}, "", "b", "", nil},

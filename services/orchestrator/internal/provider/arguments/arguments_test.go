@@ -42,6 +42,7 @@ print("b")"""}`, `{"code":"print(\"a\")\nprint(\"b\")"}`, []Repair{Quotes, RawCo
 		{"a path of Windows", `{"p":"C:\Windows\system"}`, `{"p":"C:\\Windows\\system"}`, []Repair{UnknownEscape}},
 		{"an escaped apostrophe", `{"q":"it\'s"}`, `{"q":"it's"}`, []Repair{UnknownEscape}},
 		{"an address without quotation marks", `{url: https://a.example/b?c=d#e, n: 1}`, `{"url":"https://a.example/b?c=d#e","n":1}`, []Repair{UnquotedName, UnquotedText}},
+		{"the first quotation mark of names lost", `{q":"x","a":1, n" : 5}`, `{"q":"x","a":1,"n":5}`, []Repair{UnquotedName}},
 		{"words without quotation marks", `{"q": hello big world}`, `{"q":"hello big world"}`, []Repair{UnquotedText}},
 		{"a date without quotation marks", `{"d": 2024-01-31}`, `{"d":"2024-01-31"}`, []Repair{UnquotedText}},
 		{"a comment with #", "{\"q\":\"x\" # c\n}", `{"q":"x"}`, []Repair{Comment}},

@@ -209,6 +209,9 @@ func (r *reader) name() (string, error) {
 		return "", r.errorf("the name of a property should be here")
 	}
 	r.pos += n
+	if after, closed := strings.CutPrefix(rest[n:], `"`); closed && strings.HasPrefix(strings.TrimLeftFunc(after, isBlank), ":") {
+		r.pos++ // only the opening mark was lost
+	}
 	r.note(UnquotedName)
 	return rest[:n], nil
 }
