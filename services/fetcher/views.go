@@ -16,10 +16,8 @@ import (
 func (p *page) text() string {
 	switch {
 	case p.doc != nil:
-		text, warnings := p.doc.Text()
-		for _, w := range warnings {
-			p.warn("%s", w)
-		}
+		text, _ := p.doc.Text()
+		p.tellContent()
 		return p.harmless(text)
 	case p.file != nil:
 		return p.harmless(p.file.Text())
@@ -49,21 +47,14 @@ func (p *page) contentMarkdown() string {
 	if report.Addresses > 0 {
 		p.warn("addresses: %d links or images have addresses that are too long and stand without them", report.Addresses)
 	}
-	if b.Len() == 0 {
-		text := p.doc.FullText()
-		if text != "" {
-			p.warn("whole_page: no main content was found; this is all text of the page")
-		}
-		return text
-	}
-	p.tellHidden()
+	p.tellContent()
 	return b.String()
 }
 
-// tellHidden says that text was left out.
-func (p *page) tellHidden() {
-	if n := p.doc.Content().Hidden; n > 0 {
-		p.warn("hidden_text: %d characters that readers of the page do not see were left out", n)
+// tellContent says what a reader of the content must know of it.
+func (p *page) tellContent() {
+	for _, w := range p.doc.ContentWarnings() {
+		p.warn("%s", w)
 	}
 }
 

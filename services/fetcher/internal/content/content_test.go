@@ -234,3 +234,27 @@ func TestBlocksThatPagesHaveForOtherScreensAreLeftOutOnce(t *testing.T) {
 		})
 	}
 }
+
+func TestAPageWithoutContentIsGivenWhole(t *testing.T) {
+	links := "<nav>" + strings.Repeat("<a href=/x>Section of the site</a> ", 20) + "</nav>"
+	tests := []struct {
+		name, page string
+		whole      bool
+	}{
+		{"nothing but the frame of the site", "<body>" + links, true},
+		{"a few letters beside a frame", "<body>" + links + "<main><p>Gone</p></main>", true},
+		{"a few letters that are all there is", "<body><main><p>Gone</p></main>", false},
+		{"nothing at all", "<body>", false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			text, c := found(t, tt.page, Page{})
+			if c.IsWhole() != tt.whole || strings.Contains(text, "Section of the site") != tt.whole {
+				t.Errorf("whole %v: %q", c.IsWhole(), text)
+			}
+			if tt.whole && c.Confidence != 0 {
+				t.Errorf("confidence %v", c.Confidence)
+			}
+		})
+	}
+}

@@ -18,14 +18,17 @@ type Content struct {
 	Confidence float64
 	// Letters is how long the text is; 0 for a Whole page.
 	Letters int
-	// Hidden counts the letters that are left out because no reader sees them;
-	// 0 for a Whole page.
+	// Hidden counts the letters that are left out because no reader sees them.
 	Hidden int
 	// Revealed says that what is read was hidden: it was nearly all of the page.
 	Revealed bool
 	all      bool // nothing but hidden elements is left out
 	skip     map[*html.Node]struct{}
 }
+
+// IsWhole says that the content is all of the page, because none could be told
+// from its frame.
+func (c *Content) IsWhole() bool { return c.all }
 
 // Whole takes all of a page for its content, less what no reader sees.
 func Whole(body *html.Node) *Content { return &Content{Root: body, all: true} }
@@ -40,6 +43,13 @@ func (c *Content) Skip(n *html.Node) bool {
 	return out
 }
 
+// A page whose content is empty is given whole, and so is one of minPage letters
+// or more whose content has fewer than minContent.
+const (
+	minContent = 25
+	minPage    = 200
+)
+
 // Find finds the content of a page. It marks rows of the table.
 func Find(t *clean.Table, p Page) *Content { return find(t, p, isArticle) }
 
@@ -47,6 +57,7 @@ func Find(t *clean.Table, p Page) *Content { return find(t, p, isArticle) }
 func find(t *clean.Table, p Page, asArticle func(*[features]float64) bool) *Content {
 	f := &finder{t: t, rows: t.Rows, page: p}
 	f.leaveOutOverlays()
+	page := int(f.rows[0].Sum.Letters)
 	roots := f.article()
 	f.prune(roots, &articleCuts)
 	article := f.mass(roots)
@@ -59,8 +70,13 @@ func find(t *clean.Table, p Page, asArticle func(*[features]float64) bool) *Cont
 		roots = whole
 	}
 	letters := int(f.letters(roots))
+	if letters == 0 && page > 0 || letters < minContent && page >= minPage {
+		c := Whole(t.Rows[0].Node)
+		c.Type, c.Letters, c.Hidden = typeOf(&figures), page, t.Hidden
+		return c
+	}
 	c := f.content(roots)
-	c.Letters = letters
+	c.Letters, c.Revealed = letters, t.Revealed
 	c.Type, c.Confidence = typeOf(&figures), confidence(&figures)
 	return c
 }
@@ -76,7 +92,7 @@ func (f *finder) mass(roots []int32) clean.Mass {
 
 // content names the nodes that are left out.
 func (f *finder) content(roots []int32) *Content {
-	c := &Content{Hidden: f.t.Hidden, Revealed: f.t.Revealed, skip: map[*html.Node]struct{}{}}
+	c := &Content{Hidden: f.t.Hidden, skip: map[*html.Node]struct{}{}}
 	top := roots[0]
 	if len(roots) > 1 {
 		top = f.rows[top].Parent

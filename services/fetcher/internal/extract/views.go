@@ -48,32 +48,33 @@ type Structured struct {
 
 // Text is the main content: paragraphs apart by an empty line, white space
 // folded, preformatted text as it stands. A page whose content cannot be told
-// from its frame gives all its text.
+// from its frame gives all its text. The warnings are those of the content.
 func (d *Document) Text() (text string, warnings []string) {
 	c := d.Content()
 	var w textWriter
 	w.write(c.Root, c.Skip)
-	text = w.String()
-	if text == "" {
-		text = d.FullText()
-		if text != "" {
-			warnings = append(warnings, "whole_page: no main content was found; this is all text of the page")
-		}
-		return text, warnings
-	}
-	if d.head.elements > maxElements {
+	return w.String(), d.ContentWarnings()
+}
+
+// ContentWarnings are what a reader of the content must know of it, each "name:
+// words".
+func (d *Document) ContentWarnings() []string {
+	c := d.Content()
+	var warnings []string
+	switch {
+	case d.head.elements > maxElements:
 		warnings = append(warnings, fmt.Sprintf("page_large: the page has %d elements; its main content was not looked for", d.head.elements))
-	}
-	if d.fromData {
+	case d.fromData:
 		warnings = append(warnings, "from_data: the elements of the page have little of its text; it was read from the page's JSON-LD")
-	}
-	if c.Revealed {
+	case c.IsWhole():
+		warnings = append(warnings, "whole_page: no main content was found; this is all text of the page")
+	case c.Revealed:
 		warnings = append(warnings, "revealed: nearly all of the page is hidden until its scripts run; it is read as if they had")
 	}
 	if c.Hidden > 0 {
 		warnings = append(warnings, fmt.Sprintf("hidden_text: %d characters that readers of the page do not see were left out", c.Hidden))
 	}
-	return text, warnings
+	return warnings
 }
 
 // maxElements is how many elements a page has at most whose content is looked
