@@ -125,6 +125,7 @@ func TestAnAnswerIsReadInEveryFrameItComesIn(t *testing.T) {
 		{"one object in several lines", "data: {\"choices\":\ndata: [{\"delta\":{\"content\":\"hi\"},\ndata: \"finish_reason\":\"stop\"}]}\n\n" + done, said},
 		{"lines of JSON without data", hi + "\n" + stop + "\n", said},
 		{"an error without data before the end", `{"error":{"message":"boom"}}` + "\n\n" + done, shape{Finish: "error", Kind: "provider"}},
+		{"an envelope around the answer", `{"success":true,"code":200,"data":{"choices":[{"index":0,"message":{"content":"hi"},"finish_reason":"stop"}]}}`, said},
 		{"the whole answer once more in the end", frame(hi, `{"choices":[{"index":0,"message":{"content":"hi"},"finish_reason":"stop"}]}`), said},
 		{"a message in pieces", frame(`{"choices":[{"message":{"content":"h"}}]}`, `{"choices":[{"message":{"content":"i"},"finish_reason":"stop"}]}`), said},
 		{"the only choice has another index", frame(`{"choices":[{"index":1,"delta":{"content":"hi"},"finish_reason":"stop"}]}`), said},

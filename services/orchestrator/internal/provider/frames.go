@@ -106,7 +106,12 @@ func (b *frameBody) whole(first byte) error {
 		}
 		return &notProtocol{"the answer is neither an event stream nor JSON"}
 	}
-	if json.Unmarshal(body, &members) != nil || members["choices"] == nil {
+	_ = json.Unmarshal(body, &members)
+	switch {
+	case members["choices"] != nil:
+	case holdsChoices(members["data"]): // some relays put the answer into an envelope
+		body = members["data"]
+	default:
 		body = asErrorFrame(body)
 	}
 	var line bytes.Buffer
@@ -116,6 +121,11 @@ func (b *frameBody) whole(first byte) error {
 	b.put(line.Bytes())
 	b.frame = append(b.frame, "data: [DONE]\n"...)
 	return io.EOF
+}
+
+func holdsChoices(raw json.RawMessage) bool {
+	var members map[string]json.RawMessage
+	return json.Unmarshal(raw, &members) == nil && members["choices"] != nil
 }
 
 // isLines reports whether a body is lines of which the first is a whole object.
