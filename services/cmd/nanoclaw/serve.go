@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/gcpace"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/telemetry"
 	"github.com/nanoclaw/nanoclaw/services/internal/suite"
 )
@@ -90,6 +91,12 @@ func (c *cli) serve(cfg suite.Config, targets []string, noToken bool) error {
 		at = strings.Join(running.Serves(), ", ")
 	}
 	_, _ = fmt.Fprintf(c.stdout, "nanoclaw is ready: %s (gRPC %s, in %.2f s)\n", at, running.GRPCAddr(), time.Since(began).Seconds())
+	paced := make(chan struct{})
+	go func() {
+		defer close(paced)
+		gcpace.Run(ctx)
+	}()
+	defer func() { cancel(); <-paced }()
 	if len(cfg.Models) == 0 && slices.Contains(running.Serves(), suite.TargetOrchestrator) {
 		_, _ = fmt.Fprintln(c.stdout, "no model is configured: everything but chat works; \"nanoclaw chat\" says how to set one")
 	}

@@ -30,7 +30,7 @@ type job struct {
 // ways get all pages of a job and read them; a page that does not come is an
 // error.
 var ways = map[string]func(context.Context, *job) error{
-	"views": views, // as a fetch does, with every view of the page
+	"views": views, // as a fetch does, with the views of a page
 	"colly": byColly,
 	"bare":  bare, // net/http and the extractor, and nothing else of the suite
 }

@@ -12,16 +12,19 @@ import (
 
 	"github.com/gocolly/colly/v2"
 
-	"github.com/nanoclaw/nanoclaw/services/fetcher"
+	"github.com/nanoclaw/nanoclaw/services/fetcher/internal/charset"
+	"github.com/nanoclaw/nanoclaw/services/fetcher/internal/cleanse"
+	"github.com/nanoclaw/nanoclaw/services/fetcher/internal/contenttype"
 	"github.com/nanoclaw/nanoclaw/services/fetcher/internal/extract"
 	"github.com/nanoclaw/nanoclaw/services/fetcher/internal/httpfetch"
 	"github.com/nanoclaw/nanoclaw/services/fetcher/internal/markdown"
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/gcpace"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/netguard"
 )
 
-// views gets pages with the client of the fetcher, guard included, and takes all
-// views of each: text, Markdown, links, images, tables, metadata and the
-// structured one, cleansed for a model.
+// views gets pages with the client of the fetcher, guard included, and takes
+// text, Markdown, links, images and metadata of each, cleansed for a model, as the
+// fetcher does in a server: in the server's pace of collecting garbage, too.
 func views(ctx context.Context, j *job) error {
 	hosts, err := hostsOf(j.urls)
 	if err != nil {
@@ -33,6 +36,9 @@ func views(ctx context.Context, j *job) error {
 	}
 	client := httpfetch.New(httpfetch.DefaultConfig(), guard)
 	defer client.Close()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go gcpace.Run(ctx)
 	return j.each(func(url string) (int, error) {
 		got, err := client.Get(ctx, httpfetch.Request{URL: url, NoRetry: true})
 		if err != nil {
@@ -41,10 +47,42 @@ func views(ctx context.Context, j *job) error {
 		if got.Status != http.StatusOK {
 			return 0, fmt.Errorf("status %d", got.Status)
 		}
-		body := string(got.Body)
-		page, err := fetcher.InspectPage(fetcher.PageInput{URL: got.FinalURL, HTML: &body})
-		return len(page.Text) + len(page.Markdown), err
+		return everyView(got)
 	})
+}
+
+func everyView(got *httpfetch.Response) (letters int, err error) {
+	from, err := url.Parse(got.FinalURL)
+	if err != nil {
+		return 0, err
+	}
+	header := got.Header.Get("Content-Type")
+	if kind := contenttype.Detect(got.Body, header, ""); !kind.IsHTML() {
+		return 0, fmt.Errorf("it is %s", kind.Type)
+	}
+	body, _ := charset.ToUTF8(got.Body, header)
+	doc := extract.Parse(body, from)
+	text, _ := doc.Text()
+	views := []string{text, asMarkdown(doc)}
+	for _, l := range doc.Links() {
+		views = append(views, l.Text)
+	}
+	for _, i := range doc.Images() {
+		views = append(views, i.Alt)
+	}
+	m := doc.Metadata()
+	for _, s := range append(views, m.Title, m.Byline, m.Published, m.Language, m.SiteName, m.Description) {
+		s, _ = cleanse.Text(s)
+		letters += len(s)
+	}
+	return letters, nil
+}
+
+func asMarkdown(doc *extract.Document) string {
+	var out strings.Builder
+	content := doc.Content()
+	markdown.Write(&out, content.Root, markdown.Options{Base: doc.Base(), Skip: content.Skip})
+	return out.String()
 }
 
 func hostsOf(urls []string) (hosts []string, err error) {
@@ -114,10 +152,6 @@ func bare(ctx context.Context, j *job) error {
 		if err != nil {
 			return 0, err
 		}
-		doc := extract.Parse(body, res.Request.URL)
-		content := doc.Content()
-		var out strings.Builder
-		markdown.Write(&out, content.Root, markdown.Options{Base: doc.Base(), Skip: content.Skip})
-		return out.Len(), nil
+		return len(asMarkdown(extract.Parse(body, res.Request.URL))), nil
 	})
 }
