@@ -70,8 +70,8 @@ type ModelConfig struct {
 	// Profile says what is particular about the endpoint: openai, azure, glm,
 	// deepseek, qwen, kimi, mistral, gemini, openrouter, minimax, ollama, vllm,
 	// sglang, or plain for none of them. A model behind a server that does not
-	// read its answers for us has one of think-tags, hermes, qwen-coder. Empty: by
-	// the address.
+	// read its answers for us has one of think-tags, think-open, hermes,
+	// qwen-coder. Empty: by the address.
 	Profile string `config:"profile"`
 	// Thinking is on or off for models that can think before they answer; empty:
 	// as the provider does by default. It is refused where the profile has no

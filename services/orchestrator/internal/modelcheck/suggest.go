@@ -3,6 +3,7 @@ package modelcheck
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/provider"
 )
@@ -13,6 +14,7 @@ const (
 
 	mistralProfile   = "mistral"
 	thinkTagsProfile = "think-tags"
+	thinkOpenProfile = "think-open"
 )
 
 // Settings are what can be configured of how a model is asked.
@@ -135,18 +137,27 @@ func thoughtsInText(current Settings, results []Result) *Suggestion {
 	if err != nil {
 		return nil
 	}
-	n, answers := 0, 0
+	n, open, answers := 0, 0, 0
 	for _, r := range results {
-		if r.Answer.Err != nil || r.Answer.Response.Text == "" {
+		text := r.Answer.Response.Text
+		if r.Answer.Err != nil || text == "" {
 			continue
 		}
 		answers++
-		if _, thoughts := reread(r.Answer.Response.Text, p, nil); thoughts {
+		if _, thoughts := reread(text, p, nil); thoughts {
 			n++
+		} else if strings.Contains(text, "</think>") && !strings.Contains(text, "<think>") {
+			open++
 		}
 	}
-	if n == 0 {
+	switch {
+	case n == 0 && open == 0:
 		return nil
+	case open > n:
+		return &Suggestion{
+			Settings: Settings{thinkOpenProfile, current.ToolMode},
+			Reason:   fmt.Sprintf("%d of %d texts hold </think> without <think>, which this profile reads as the end of thinking", open, answers),
+		}
 	}
 	return &Suggestion{
 		Settings: Settings{thinkTagsProfile, current.ToolMode},

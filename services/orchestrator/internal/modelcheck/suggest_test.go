@@ -59,6 +59,11 @@ func TestSettingsAreSuggestedByWhatTheAnswersShow(t *testing.T) {
 			a.Response.Text = "<think>hm</think>I call it."
 			return a
 		}, &Suggestion{Settings{"think-tags", "native"}, "4 of 4 texts begin with <think>, which this profile reads as thinking", false}},
+		{"thoughts whose opening mark is in the prompt", plain, func(c Case) Answer {
+			a := perfect(c)
+			a.Response.Text = "hm</think>I call it."
+			return a
+		}, &Suggestion{Settings{"think-open", "native"}, "4 of 4 texts hold </think> without <think>, which this profile reads as the end of thinking", false}},
 		{"words alone", plain, text(func(Case) string { return "I cannot do that." }), &Suggestion{Settings{"plain", "prompted"}, "no tool was called in 4 rounds that asked for it", true}},
 		{"an endpoint without tools", plain, refuse("registry.ollama.ai/library/gemma:7b does not support tools"), &Suggestion{Settings{"plain", "prompted"}, "the endpoint says that it takes no tools for this model", true}},
 		{"an endpoint that wants its own ids", plain, refuse("Tool call id was call_1 but must be a-z, A-Z, 0-9, with a length of 9."), &Suggestion{Settings{"mistral", "native"}, "the endpoint refused the ids of calls in the history in 4 rounds, as that of Mistral does", true}},

@@ -18,6 +18,10 @@ type Profile struct {
 
 	// ThinkTags reads <think>...</think> at the start of the text as reasoning.
 	ThinkTags bool
+	// ThinkOpen reads the text up to </think> as reasoning, whether <think> stands
+	// before it or not: the template of some models ends with it, so that they
+	// never write it. An answer without </think> is reasoning only.
+	ThinkOpen bool
 	// TextCalls is the grammar in which tool calls are written into the text;
 	// empty: they are not looked for.
 	TextCalls Grammar

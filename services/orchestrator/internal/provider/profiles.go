@@ -108,6 +108,7 @@ var profiles = []knownProfile{
 	{Profile: Profile{Name: "hermes", ThinkTags: true, TextCalls: Hermes}},
 	{Profile: Profile{Name: "qwen-coder", TextCalls: QwenCoder}},
 	{Profile: Profile{Name: "think-tags", ThinkTags: true}},
+	{Profile: Profile{Name: "think-open", ThinkOpen: true}},
 }
 
 // ProfileNames are the names that NamedProfile knows, sorted.

@@ -34,6 +34,7 @@ type prose struct {
 	grammar grammar
 	offered map[string]bool
 	any     bool
+	open    bool // the text begins with thoughts, whatever it begins with
 
 	state   func(p *prose, final bool, to listener) (bool, error)
 	held    []byte
@@ -54,8 +55,8 @@ func newProse(p Profile, offered map[string]bool) *prose {
 		r.grammar = grammars[p.TextCalls]
 	}
 	switch {
-	case p.ThinkTags:
-		r.state = (*prose).start
+	case p.ThinkTags || p.ThinkOpen:
+		r.state, r.open = (*prose).start, p.ThinkOpen
 	case r.grammar.marks == nil:
 		return nil
 	}
@@ -96,6 +97,9 @@ func (p *prose) start(final bool, _ listener) (bool, error) {
 		return false, nil
 	}
 	p.state = (*prose).speak
+	if p.open {
+		p.state = (*prose).beginThought
+	}
 	return true, nil
 }
 
