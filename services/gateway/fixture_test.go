@@ -348,7 +348,7 @@ func mustFail(t testing.TB, r reply, status int, reason string) failure {
 
 func doneEvent(seq int32) *orchestratorv1.RunEvent {
 	return &orchestratorv1.RunEvent{Seq: seq, Event: &orchestratorv1.RunEvent_Done{Done: &orchestratorv1.Done{
-		MessageId: "m1", FinishReason: "stop", RunId: "r1",
+		MessageId: "m1", Model: "glm-5", FinishReason: "stop", RunId: "r1",
 	}}}
 }
 

@@ -118,7 +118,7 @@ func TestFramesOfAStream(t *testing.T) {
 	const golden = "id: 1\nevent: run_started\ndata: " + `{"run_id":"r1","conversation_id":"","user_message_id":"","model":"","trace_id":""}` + "\n\n" +
 		"event: message\ndata: " + `{"content":"a\n<b>` + "\u2028" + ` \"q\"","round":1,"offset":0}` + "\n\n" +
 		"id: 2\nevent: tool_call\ndata: " + `{"calls":[{"id":"k","type":"function","function":{"name":"web_search","arguments":"{\"query\":\"x\"}"}}],"round":1}` + "\n\n" +
-		"id: 4\nevent: done\ndata: " + `{"message_id":"m1","finish_reason":"stop","run_id":"r1"}` + "\n\n"
+		"id: 4\nevent: done\ndata: " + `{"message_id":"m1","finish_reason":"stop","run_id":"r1","model":"glm-5"}` + "\n\n"
 	for _, tc := range []struct{ name, path, body, accept string }{
 		{"stream is the default", "/messages", `{"content":"hi"}`, ""},
 		{"whatever the caller accepts", "/messages", `{"content":"hi","stream":true}`, "application/json"},
