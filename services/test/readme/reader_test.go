@@ -41,7 +41,7 @@ func newReader(t *testing.T, w *world.World, collector string) *reader {
 		}
 	}
 	r.env = append(os.Environ(),
-		"NANOCLAW_NETGUARD_ALLOW="+strings.TrimPrefix(w.Site.URL, "http://"), "NANOCLAW_SEARCH_BING_BASE_URL="+w.Site.URL, "PAGE="+w.Site.URL+"/article")
+		"NANOCLAW_NETGUARD_ALLOW="+strings.TrimPrefix(w.Site.URL, "http://"), "NANOCLAW_SEARCH_BING_BASE_URL="+w.Site.URL, "PAGE="+w.Site.URL+"/article", "QUERY=nanoclaws size")
 	places := []string{"127.0.0.1:4317", collector}
 	for place, variable := range map[string]string{
 		"127.0.0.1:3000": "NANOCLAW_HTTP_ADDR", "127.0.0.1:3001": "NANOCLAW_GRPC_ADDR", "127.0.0.1:3002": "NANOCLAW_ADMIN_ADDR",

@@ -217,6 +217,8 @@ var expected = map[string]string{
 	"tools list":        "web_search",
 	"fetch $":           world.Article,
 	"fetch -":           `Gull,"7,5"`,
+	"search providers":  "bing",
+	"--explain":         "1. ",
 	"inspect url":       `"verdict":"deny"`,
 	"inspect args":      `"repairs":["trailing comma removed"]`,
 	"inspect stream":    `"name":"now","arguments":{}`,
