@@ -16,10 +16,11 @@ const cjkWeight = 2
 type Text struct {
 	Letters int32 // characters, runs of white space as one, CJK by weight
 	Commas  int32 // commas; of CJK scripts also the full stops
+	Prices  int32 // signs of currencies
 }
 
 func (t *Text) add(s string) {
-	letters, commas, space := int32(0), int32(0), true
+	letters, commas, prices, space := int32(0), int32(0), int32(0), true
 	for i := 0; i < len(s); {
 		if c := s[i]; c < utf8.RuneSelf {
 			i++
@@ -27,8 +28,11 @@ func (t *Text) add(s string) {
 			case c > ' ':
 				letters++
 				space = false
-				if c == ',' {
+				switch c {
+				case ',':
 					commas++
+				case '$':
+					prices++
 				}
 			case !space:
 				letters++
@@ -53,10 +57,17 @@ func (t *Text) add(s string) {
 		space = false
 		if isComma(r) {
 			commas++
+		} else if isCurrency(r) {
+			prices++
 		}
 	}
 	t.Letters += letters
 	t.Commas += commas
+	t.Prices += prices
+}
+
+func isCurrency(r rune) bool {
+	return r == '£' || r == '¥' || r == '￥' || (r >= '₠' && r <= '⃀')
 }
 
 func isComma(r rune) bool {
@@ -97,6 +108,7 @@ type Mass struct {
 	Letters int32
 	Links   int32 // letters in links, those within the page at a third
 	Commas  int32
+	Prices  int32 // signs of currencies
 	Prose   int32 // letters in paragraphs of running text
 	Heads   int32 // letters in headings
 	Lists   int32 // letters in lists
@@ -114,6 +126,7 @@ func (m *Mass) Add(o *Mass) {
 	m.Letters += o.Letters
 	m.Links += o.Links
 	m.Commas += o.Commas
+	m.Prices += o.Prices
 	m.Prose += o.Prose
 	m.Heads += o.Heads
 	m.Lists += o.Lists
@@ -130,6 +143,7 @@ func (m *Mass) sub(o *Mass) {
 	m.Letters -= o.Letters
 	m.Links -= o.Links
 	m.Commas -= o.Commas
+	m.Prices -= o.Prices
 	m.Prose -= o.Prose
 	m.Heads -= o.Heads
 	m.Lists -= o.Lists
@@ -159,7 +173,7 @@ const minProse = 75
 func (t *Table) Measure() {
 	for i := range t.Rows {
 		r := &t.Rows[i]
-		r.Sum = Mass{Letters: r.Own.Letters, Commas: r.Own.Commas}
+		r.Sum = Mass{Letters: r.Own.Letters, Commas: r.Own.Commas, Prices: r.Own.Prices}
 	}
 	for i := len(t.Rows) - 1; i >= 0; i-- {
 		r := &t.Rows[i]

@@ -37,6 +37,7 @@ const (
 	fHeads   // share of headings in the whole
 	fLetters // logarithms of letters
 	fWholeLetters
+	fPrices  // logarithm, a thousand letters of the whole
 	fCues    // from here on one for each Cue
 	features = fCues + cues
 )
@@ -55,6 +56,7 @@ func figures(p Page, article, whole clean.Mass) [features]float64 {
 	}
 	f[fHeads] = share(whole.Heads, whole.Letters)
 	f[fLetters], f[fWholeLetters] = math.Log1p(float64(article.Letters)), math.Log1p(float64(whole.Letters))
+	f[fPrices] = math.Log1p(1000 * share(whole.Prices, whole.Letters))
 	for i := range cues {
 		if p.Cues&(1<<i) != 0 {
 			f[fCues+i] = 1

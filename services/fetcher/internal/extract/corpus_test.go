@@ -44,6 +44,8 @@ var corpora = []struct {
 const (
 	// titleFloor is the share of titles that must be right.
 	titleFloor = 0.97
+	// typeFloor is the share of pages that must be taken for what they are.
+	typeFloor = 0.7
 	// pageFloor is what pages are named under.
 	pageFloor = 0.6
 )
@@ -60,6 +62,9 @@ func TestTheCorporaGiveTheirMainContent(t *testing.T) {
 			t.Logf("%s%s", c.name, s)
 			if total < c.floor {
 				t.Errorf("%.4f is under %.3f", total, c.floor)
+			}
+			if c.name == "wcxb-dev" && float64(s.right) < typeFloor*s.n {
+				t.Errorf("%d of %.0f pages are taken for what they are", s.right, s.n)
 			}
 			if s.titles > 0 && float64(s.title) < titleFloor*float64(s.titles) {
 				t.Errorf("%d of %d titles are right", s.title, s.titles)
@@ -93,6 +98,7 @@ type scores struct {
 	types            map[string][2]float64
 	title, titles    int
 	byline, bylines  int
+	right            int // pages taken for what they are
 	worst            []string
 }
 
@@ -123,6 +129,9 @@ func (s *scores) add(set string, p corpusPage, got pageResult) {
 		if tp > 0 {
 			s.p += tp / (tp + fp)
 			s.r += tp / (tp + fn)
+		}
+		if p.kind == got.kind {
+			s.right++
 		}
 		k := s.types[p.kind]
 		s.types[p.kind] = [2]float64{k[0] + q, k[1] + 1}
@@ -169,6 +178,9 @@ func (s *scores) String() string {
 		fmt.Fprintf(&b, "\nF1 %.4f precision %.4f recall %.4f", s.total("scrapinghub"), s.p/s.n, s.r/s.n)
 	default:
 		fmt.Fprintf(&b, "\nF1 %.4f precision %.4f recall %.4f", s.f1/s.n, s.p/s.n, s.r/s.n)
+	}
+	if s.right > 0 {
+		fmt.Fprintf(&b, " types %d/%.0f", s.right, s.n)
 	}
 	if s.titles > 0 {
 		fmt.Fprintf(&b, " titles %d/%d bylines %d/%d", s.title, s.titles, s.byline, s.bylines)
