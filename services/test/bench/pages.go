@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"slices"
 	"strings"
 )
 
@@ -35,8 +34,14 @@ func (b *bench) read(ctx context.Context, name string, site ...string) error {
 	defer s.stop()
 	hosts := strings.Fields(s.ready)
 	tasks := addresses(hosts, layout{host: func(task, _ int) int { return task % crawlHosts }}, b.plan.readTasks, b.plan.crawlPages)
+	var urls []string // one host after another, as a crawl does
+	for page := range b.plan.crawlPages {
+		for _, task := range tasks {
+			urls = append(urls, task[page])
+		}
+	}
 	way := func(name string) func() (fetched, error) {
-		return func() (fetched, error) { return b.fetch(ctx, slices.Concat(tasks...), b.fetchers, "-way", name) }
+		return func() (fetched, error) { return b.fetch(ctx, urls, b.fetchers, "-way", name) }
 	}
 	ways := []struct {
 		name string

@@ -29,6 +29,9 @@ const (
 // plausible says whether body can be text in the named encoding.
 func plausible(body []byte, name string) bool {
 	sample := body[:min(len(body), sampleSize)]
+	if name == nameUTF8 && utf8.Valid(sample) {
+		return true // nearly every page, and eight bytes at a time
+	}
 	high := countHigh(sample)
 	switch name {
 	case nameUTF8:

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 
 	"github.com/andybalholm/brotli"
 	"github.com/klauspost/compress/flate"
@@ -195,15 +196,27 @@ func isZstd(head []byte) bool {
 	return magic == 0xFD2FB528 || magic&0xFFFFFFF0 == 0x184D2A50
 }
 
+// buffers are what bodies are read into before their length is known; one that
+// has grown beyond keptBuffer bytes is not kept.
+var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+
+const keptBuffer = 1 * mib
+
 // readAll reads the chain to its end. cut is true when the body ended before
 // its time: what came is kept.
 func (d *decoder) readAll(raw *meter, sizeHint int64) (body []byte, cut bool, err error) {
-	var buf bytes.Buffer
+	buf := buffers.Get().(*bytes.Buffer)
+	defer func() {
+		if buf.Cap() <= keptBuffer {
+			buf.Reset()
+			buffers.Put(buf)
+		}
+	}()
 	if sizeHint > 0 {
 		buf.Grow(int(min(sizeHint, 1*mib)) + bytes.MinRead)
 	}
 	_, err = buf.ReadFrom(d)
-	body = buf.Bytes()
+	body = bytes.Clone(buf.Bytes())
 	switch {
 	case err == nil:
 		return body, false, nil

@@ -33,7 +33,8 @@ const (
 
 // HTML parses UTF-8 HTML as a browser without scripts does, so that the
 // content of noscript elements is there. Shadow trees that the page declares
-// stand in the place of their hosts' content. The tree is at most 512 elements
+// stand in the place of their hosts' content. What scripts and style sheets say
+// is left out, unless it is data or a formula. The tree is at most 512 elements
 // deep.
 func HTML(page []byte) (root *html.Node, warnings []string) {
 	runtime.LockOSThread() // the clock is that of the thread
@@ -46,6 +47,7 @@ func parse(page []byte, now clock) (root *html.Node, warnings []string) {
 		page = cutAtRune(page, MaxBytes)
 		warnings = append(warnings, WarnCut)
 	}
+	page = withoutPrograms(page)
 	in := &timedReader{page: page, now: now, end: now() + MaxTime}
 	root, err := html.ParseWithOptions(in, html.ParseOptionEnableScripting(false))
 	if err != nil {

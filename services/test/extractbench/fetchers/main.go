@@ -8,7 +8,6 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
-	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -91,8 +90,8 @@ func lines(file string) (out []string, err error) {
 	return out, s.Err()
 }
 
-// each gives every address to one of the job's loops. It returns the errors that
-// ended some.
+// each gives every address to one of the job's loops. The first error ends the
+// loop that met it, and is returned.
 func (j *job) each(get func(url string) (letters int, err error)) error {
 	var next atomic.Int64
 	var all sync.WaitGroup
@@ -111,11 +110,7 @@ func (j *job) each(get func(url string) (letters int, err error)) error {
 	}
 	all.Wait()
 	close(failed)
-	var errs []error
-	for err := range failed {
-		errs = append(errs, err)
-	}
-	return errors.Join(errs...)
+	return <-failed // nil when there is none
 }
 
 // ownCPU is the CPU time of this process so far.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -108,7 +107,7 @@ func byColly(_ context.Context, j *job) error {
 		return err
 	}
 	var mu sync.Mutex
-	var failed []error
+	var failed error
 	came := 0
 	c.OnHTML("body", func(e *colly.HTMLElement) {
 		j.letters.Add(int64(len(e.Text)))
@@ -119,7 +118,9 @@ func byColly(_ context.Context, j *job) error {
 	c.OnError(func(r *colly.Response, err error) {
 		mu.Lock()
 		defer mu.Unlock()
-		failed = append(failed, fmt.Errorf("%s: %w", r.Request.URL, err))
+		if failed == nil {
+			failed = fmt.Errorf("%s: %w", r.Request.URL, err)
+		}
 	})
 	for _, url := range j.urls {
 		if err := c.Visit(url); err != nil {
@@ -127,10 +128,10 @@ func byColly(_ context.Context, j *job) error {
 		}
 	}
 	c.Wait()
-	if came != len(j.urls) && len(failed) == 0 {
-		failed = append(failed, fmt.Errorf("%d of %d pages came", came, len(j.urls)))
+	if came != len(j.urls) && failed == nil {
+		failed = fmt.Errorf("%d of %d pages came", came, len(j.urls))
 	}
-	return errors.Join(failed...)
+	return failed
 }
 
 // bare gets pages with net/http, parses them (html.Parse is in extract.Parse) and
