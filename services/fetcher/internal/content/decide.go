@@ -76,12 +76,21 @@ func confidence(f *[features]float64) float64 {
 	return 1 / (1 + math.Exp(-math.Abs(dot(articleBias, &articleWeights, f))))
 }
 
+// articlePrior is what articles are ahead of other types before a page is looked
+// at: the pages that the weights were fitted on have as many of every type, the
+// web has mostly articles.
+const articlePrior = 1.0
+
 // typeOf says what a page is taken for.
 func typeOf(f *[features]float64) Type {
 	best, most := Article, math.Inf(-1)
 	for i := range typeWeights {
 		t := &typeWeights[i]
-		if s := dot(t.bias, &t.weights, f); s > most {
+		s := dot(t.bias, &t.weights, f)
+		if t.kind == Article {
+			s += articlePrior
+		}
+		if s > most {
 			best, most = t.kind, s
 		}
 	}
