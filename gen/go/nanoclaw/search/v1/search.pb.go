@@ -1788,7 +1788,7 @@ var File_nanoclaw_search_v1_search_proto protoreflect.FileDescriptor
 
 const file_nanoclaw_search_v1_search_proto_rawDesc = "" +
 	"\n" +
-	"\x1fnanoclaw/search/v1/search.proto\x12\x12nanoclaw.search.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a!nanoclaw/options/v1/options.proto\"\x9d\v\n" +
+	"\x1fnanoclaw/search/v1/search.proto\x12\x12nanoclaw.search.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a!nanoclaw/options/v1/options.proto\"\xa1\v\n" +
 	"\rSearchRequest\x12 \n" +
 	"\x05query\x18\x01 \x01(\tB\n" +
 	"\xbaH\ar\x05\x10\x02\x18\x90\x03R\x05query\x12/\n" +
@@ -1798,26 +1798,26 @@ const file_nanoclaw_search_v1_search_proto_rawDesc = "" +
 	"\x0fallowed_domains\x18\x03 \x03(\tB\b\xbaH\x05\x92\x01\x02\x102R\x0eallowedDomains\x121\n" +
 	"\x0fblocked_domains\x18\x04 \x03(\tB\b\xbaH\x05\x92\x01\x02\x102R\x0eblockedDomains\x12#\n" +
 	"\bprovider\x18\x05 \x01(\tB\a\xbaH\x04r\x02\x18@R\bprovider\x120\n" +
-	"\tproviders\x18\x06 \x03(\tB\x12\xbaH\x0f\x92\x01\f\x10\x04\x18\x01\"\x06r\x04\x10\x01\x18@R\tproviders\x12*\n" +
-	"\x04mode\x18\a \x01(\tB\x16\xbaH\x13r\x11R\x00R\x06singleR\x05fusedR\x04mode\x12\"\n" +
-	"\x04page\x18\b \x01(\x05B\t\xbaH\x06\x1a\x04\x182(\x01H\x01R\x04page\x88\x01\x01\x12=\n" +
-	"\tfreshness\x18\t \x01(\tB\x1f\xbaH\x1cr\x1aR\x00R\x03dayR\x04weekR\x05monthR\x04yearR\tfreshness\x12.\n" +
+	"\tproviders\x18\x06 \x03(\tB\x12\xbaH\x0f\x92\x01\f\x10\x04\x18\x01\"\x06r\x04\x10\x01\x18@R\tproviders\x12+\n" +
+	"\x04mode\x18\a \x01(\tB\x17\xbaH\x14\xd8\x01\x01r\x0fR\x06singleR\x05fusedR\x04mode\x12\"\n" +
+	"\x04page\x18\b \x01(\x05B\t\xbaH\x06\x1a\x04\x182(\x01H\x01R\x04page\x88\x01\x01\x12>\n" +
+	"\tfreshness\x18\t \x01(\tB \xbaH\x1d\xd8\x01\x01r\x18R\x03dayR\x04weekR\x05monthR\x04yearR\tfreshness\x12.\n" +
 	"\x0epublished_from\x18\n" +
 	" \x01(\tB\a\xbaH\x04r\x02\x18\n" +
 	"R\rpublishedFrom\x12*\n" +
 	"\fpublished_to\x18\v \x01(\tB\a\xbaH\x04r\x02\x18\n" +
 	"R\vpublishedTo\x12#\n" +
 	"\blanguage\x18\f \x01(\tB\a\xbaH\x04r\x02\x18#R\blanguage\x12/\n" +
-	"\x06region\x18\r \x01(\tB\x17\xbaH\x14r\x122\x10^([A-Za-z]{2})?$R\x06region\x12?\n" +
-	"\vsafe_search\x18\x0e \x01(\tB\x1e\xbaH\x1br\x19R\x00R\x03offR\bmoderateR\x06strictR\n" +
+	"\x06region\x18\r \x01(\tB\x17\xbaH\x14r\x122\x10^([A-Za-z]{2})?$R\x06region\x12@\n" +
+	"\vsafe_search\x18\x0e \x01(\tB\x1f\xbaH\x1c\xd8\x01\x01r\x17R\x03offR\bmoderateR\x06strictR\n" +
 	"safeSearch\x12>\n" +
 	"\blocation\x18\x0f \x01(\v2\".nanoclaw.search.v1.SearchLocationR\blocation\x12\x12\n" +
 	"\x04news\x18\x10 \x01(\bR\x04news\x12\x1a\n" +
 	"\bpassages\x18\x11 \x01(\bR\bpassages\x12*\n" +
 	"\n" +
 	"max_tokens\x18\x12 \x01(\x05B\v\xbaH\b\x1a\x06\x18\x80\x80\x02(\x00R\tmaxTokens\x12%\n" +
-	"\x0estrict_options\x18\x13 \x01(\bR\rstrictOptions\x120\n" +
-	"\x05cache\x18\x14 \x01(\tB\x1a\xbaH\x17r\x15R\x00R\x03useR\arefreshR\x03offR\x05cache:\xeb\x03\xbaH\xe7\x03\x1a\xa2\x01\n" +
+	"\x0estrict_options\x18\x13 \x01(\bR\rstrictOptions\x121\n" +
+	"\x05cache\x18\x14 \x01(\tB\x1b\xbaH\x18\xd8\x01\x01r\x13R\x03useR\arefreshR\x03offR\x05cache:\xeb\x03\xbaH\xe7\x03\x1a\xa2\x01\n" +
 	"\x19blocked_domains.exclusive\x12Acannot be used together with allowed_domains; send one of the two\x1aBsize(this.allowed_domains) == 0 || size(this.blocked_domains) == 0\x1a\x83\x01\n" +
 	"\x13providers.exclusive\x12:cannot be used together with provider; send one of the two\x1a0this.provider == '' || size(this.providers) == 0\x1a\xb9\x01\n" +
 	"\x13freshness.exclusive\x12Rcannot be used together with published_from or published_to; send a window or days\x1aNthis.freshness == '' || (this.published_from == '' && this.published_to == '')B\x0e\n" +
