@@ -120,6 +120,7 @@ func (a *assembler) deltaOf(ch *choice) *delta {
 	if d := ch.Message; d == nil || !a.streamed {
 		return d
 	}
+	a.warn("the answer came in pieces and then as a whole: read once")
 	return &delta{ToolCalls: ch.Message.ToolCalls, FunctionCall: ch.Message.FunctionCall}
 }
 
@@ -154,16 +155,20 @@ func (a *assembler) delta(d *delta, yield func(Delta) error) error {
 		}
 		a.details = append(a.details, raw)
 	}
-	calls := d.ToolCalls
-	if f := d.FunctionCall; f != nil && (f.Name != "" || f.Arguments != "") && len(calls) == 0 && (a.legacy || len(a.slots) == 0) {
-		// The form before tool_calls. Servers that send both mean one call.
-		a.legacy = true
+	f := d.FunctionCall
+	old := f != nil && (f.Name != "" || f.Arguments != "")
+	switch {
+	case old && len(d.ToolCalls) == 0 && (a.legacy || len(a.slots) == 0):
+		a.legacy = true // the form before tool_calls
 		return a.calls([]wireCall{{Function: *f}}, yield)
+	case a.legacy && len(d.ToolCalls) > 0, old:
+		// Servers that send both forms mean one call.
+		a.warn("tool calls came in the old form as well: read once")
 	}
 	if a.legacy {
 		return nil
 	}
-	return a.calls(calls, yield)
+	return a.calls(d.ToolCalls, yield)
 }
 
 // think takes the reasoning of a delta. Gateways send it under two names at

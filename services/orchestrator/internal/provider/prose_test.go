@@ -178,7 +178,7 @@ func FuzzProse(f *testing.F) {
 	f.Add("<|DSML|tool_calls><|DSML|invoke name=\"f\"></|DSML|invoke></|DSML|tool_calls>", byte(1), byte(3))
 	list := []Grammar{Hermes, QwenCoder, GLM, DSML}
 	f.Fuzz(func(t *testing.T, in string, n, g byte) {
-		p := Profile{ThinkTags: g&4 != 0, TextCalls: list[g%4], AnyTool: g&8 != 0}
+		p := Profile{ThinkTags: g&4 != 0, ThinkOpen: g&16 != 0, TextCalls: list[g%4], AnyTool: g&8 != 0}
 		in = strings.ToValidUTF8(in, "?")
 		cut, told := readText(t, p, []string{"f"}, in, int(n)+1, "")
 		whole, _ := readText(t, p, []string{"f"}, in, len(in)+1, "")
@@ -194,7 +194,7 @@ func FuzzProse(f *testing.F) {
 		if diff := cmp.Diff(whole, cut); diff != "" || told != cut.Text {
 			t.Fatalf("the text reads differently when it is cut:\n%s", diff)
 		}
-		if len(whole.Calls) == 0 && !p.ThinkTags && whole.Text != in {
+		if len(whole.Calls) == 0 && !p.ThinkTags && !p.ThinkOpen && whole.Text != in {
 			t.Fatalf("%q became %q", in, whole.Text)
 		}
 	})
