@@ -209,8 +209,8 @@ func Load(o LoadOptions) (cfg Config, warnings []string, err error) {
 		EnvAliases: map[string]string{
 			"WEB_SEARCH_ADAPTER": "search.adapter", "BRAVE_SEARCH_API_KEY": "search.brave.api_key", "BRAVE_API_KEY": "search.brave.api_key",
 		},
-		EnvIgnore:  []string{"NANOCLAW_CONFIG", "NANOCLAW_TOKEN", "NANOCLAW_SERVER", "NANOCLAW_TEST_SEED", "NANOCLAW_TEST_FULL", "NANOCLAW_TEST_REDIS_URL", "NANOCLAW_TEST_MYSQL_DSN", "NANOCLAW_TEST_S3_GATEWAY"},
-		Flags:      o.Flags, Origins: o.Origins, Secrets: secrets,
+		EnvIgnore: []string{"NANOCLAW_CONFIG", "NANOCLAW_TOKEN", "NANOCLAW_SERVER", "NANOCLAW_TEST_SEED", "NANOCLAW_TEST_FULL", "NANOCLAW_TEST_REDIS_URL", "NANOCLAW_TEST_MYSQL_DSN", "NANOCLAW_TEST_S3_GATEWAY"},
+		Flags:     o.Flags, Origins: o.Origins, Secrets: secrets,
 	})
 	if err != nil {
 		return cfg, warnings, err
