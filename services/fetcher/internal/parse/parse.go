@@ -18,7 +18,7 @@ const (
 	// MaxTime is how much CPU time the rules of HTML may take on a page; what
 	// has not been read by then is left out. An ordinary page of MaxBytes takes
 	// a tenth of a second.
-	MaxTime = 700 * time.Millisecond
+	MaxTime = 450 * time.Millisecond
 	// step is how many bytes are given to the parser between two looks at the
 	// clock.
 	step = 16 << 10

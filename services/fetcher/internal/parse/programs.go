@@ -30,6 +30,9 @@ func withoutPrograms(page []byte) []byte {
 			break
 		}
 		if name == styleElement || name == scriptElement && isProgram(t.attributes) {
+			if out == nil {
+				out = make([]byte, 0, len(page))
+			}
 			out = append(out, page[kept:t.end]...)
 			kept = i
 		}
