@@ -7,7 +7,8 @@ describe('a result is shown', () => {
   it.each<[string, unknown, object]>([
     ['as a failure', { success: false, error: { reason: 'TIMEOUT', message: 'too slow', retryable: true } }, { kind: 'failure', reason: 'TIMEOUT', message: 'too slow', retryable: true }],
     ['as a list of sources', { success: true, results: [{ title: 'T', url: 'https://a.example', snippet: 'S', published_at: '2026-01-01' }] }, { kind: 'search', sources: [{ title: 'T', url: 'https://a.example', snippet: 'S', date: '2026-01-01' }] }],
-    ['as no sources when there are none', { success: true, results: [] }, { kind: 'search', sources: [] }],
+    ['as no sources when there are none', { success: true, results: [] }, { kind: 'search', sources: [], filtered: false, stale: false, altered: '', dropped: [] }],
+    ['as a search with what has to be said of it', { success: true, outcome: 'EMPTY_AFTER_FILTER', stale: true, altered_query: 'tea', dropped_options: ['news', 'page'], results: [] }, { kind: 'search', sources: [], filtered: true, stale: true, altered: 'tea', dropped: ['news', 'page'] }],
     ['as a page', { success: true, url: 'https://a.example', content: { text: 'words' }, metadata: { title: 'T', final_url: 'https://a.example/b' } }, { kind: 'page', source: { url: 'https://a.example/b', title: 'T', snippet: '', date: '' }, text: 'words' }],
     ['as a crawl that was begun', { task_id: 't1', status: 'pending', message: 'begun' }, { kind: 'crawl', taskId: 't1', status: 'pending', message: 'begun' }],
     ['as a crawl with its pages', { id: 't1', percent: 100, status: 'completed', total: 2, succeeded: 1, failed: 1, results: [{ url: 'https://a.example', data: { metadata: { title: 'A' } } }], errors: [{ url: 'https://b.example', error: 'gone' }] },

@@ -27,7 +27,7 @@ export interface CrawlRow {
 export type Shown =
   | { kind: 'nothing' }
   | { kind: 'failure'; reason: string; message: string; retryable: boolean }
-  | { kind: 'search'; sources: Source[] }
+  | { kind: 'search'; sources: Source[]; filtered: boolean; stale: boolean; altered: string; dropped: string[] }
   | { kind: 'page'; source: Source; status: number; text: string; links: { text: string; url: string }[]; images: { alt: string; url: string }[] }
   | { kind: 'crawl'; taskId: string; status: string; message: string; done: number; total: number; rows: CrawlRow[] }
   | { kind: 'program'; program: Program }
@@ -83,7 +83,14 @@ function cut(all: Fields): Shown | undefined {
 function search(all: Fields): Shown | undefined {
   const results = each(all['results'])
   if (!Array.isArray(all['results']) || all['status'] !== undefined || (results.length > 0 && !results.every((r) => typeof r['url'] === 'string' && typeof r['title'] === 'string'))) return undefined
-  return { kind: 'search', sources: results.map((r) => ({ url: text(r['url']), title: text(r['title']), snippet: text(r['snippet']), date: text(r['published_at']) })) }
+  return {
+    kind: 'search',
+    sources: results.map((r) => ({ url: text(r['url']), title: text(r['title']), snippet: text(r['snippet']), date: text(r['published_at']) })),
+    filtered: all['outcome'] === 'EMPTY_AFTER_FILTER',
+    stale: all['stale'] === true,
+    altered: text(all['altered_query']),
+    dropped: list(all['dropped_options']).map(text).filter((o) => o !== ''),
+  }
 }
 
 function program(all: Fields): Shown | undefined {
