@@ -172,9 +172,13 @@ func (s *Service) record(ctx context.Context, span trace.Span, a attempt) {
 		attribute.Float64("search.cost_usd", a.cost),
 		attribute.Int("http.response.status_code", a.status),
 	)
-	s.attempts.Add(ctx, 1, metric.WithAttributes(
-		attribute.String("search.provider", a.provider), attribute.String("search.outcome", code),
-		attribute.String("search.cache", a.cached), attribute.Bool("search.skipped", a.skipped)))
+	provider := attribute.String("search.provider", a.provider)
+	if a.cached != "" {
+		s.lookups.Add(ctx, 1, metric.WithAttributes(provider, attribute.String("search.cache", a.cached)))
+	}
+	if !a.skipped && a.cached != cacheHit && a.cached != cacheStale {
+		s.attempts.Add(ctx, 1, metric.WithAttributes(provider, attribute.String("search.outcome", code)))
+	}
 	if a.outcome.Code.Answered() || a.skipped {
 		return
 	}

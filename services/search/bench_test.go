@@ -50,29 +50,6 @@ func BenchmarkSearchOverAdapter(b *testing.B) {
 	b.ReportMetric(percentile(through, 50)/percentile(alone, 50), "over_adapter_p50_ratio")
 }
 
-// BenchmarkSearchFromCache tells how long an answer takes that is kept.
-func BenchmarkSearchFromCache(b *testing.B) {
-	s, w, end := startInMemory(b, nil)
-	defer end()
-	w.set("bing", says(200, tenRows()))
-	ctx := auth.NewContext(b.Context(), auth.UserPrincipal("ann", "search"))
-	req := &searchv1.SearchRequest{Query: "tea guide"}
-	if _, err := s.Search(ctx, req); err != nil {
-		b.Fatal(err)
-	}
-	var took []float64
-	for b.Loop() {
-		start := time.Now()
-		got, err := s.Search(ctx, req)
-		if err != nil || got.Attempts[0].Cache != cacheHit {
-			b.Fatalf("%v (%v)", got, err)
-		}
-		took = append(took, micros(start))
-	}
-	b.ReportMetric(percentile(took, 50), "hit_p50_us")
-	b.ReportMetric(percentile(took, 99), "hit_p99_us")
-}
-
 // BenchmarkSearchOfManyCallers lets 64 callers ask the same at once and tells how
 // often the engine was asked for it.
 func BenchmarkSearchOfManyCallers(b *testing.B) {

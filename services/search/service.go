@@ -52,6 +52,7 @@ type Service struct {
 	log      *slog.Logger
 	tracer   trace.Tracer
 	attempts metric.Int64Counter
+	lookups  metric.Int64Counter
 	client   *transport.Client
 	engines  map[string]*engine
 	rules    selection.Rules
@@ -83,11 +84,17 @@ func New(_ context.Context, cfg Config, deps Deps) (*Service, error) {
 	if err != nil {
 		return nil, fmt.Errorf("search: make counter: %w", err)
 	}
+	lookups, err := otel.Meter(scope).Int64Counter("nanoclaw.search.cache",
+		metric.WithDescription("Answers looked up in the cache, by provider and whether there was one: HIT, MISS, or STALE when nobody answered."))
+	if err != nil {
+		return nil, fmt.Errorf("search: make counter: %w", err)
+	}
 	s := &Service{
 		cfg:      cfg,
 		log:      deps.Log,
 		tracer:   otel.Tracer(scope),
 		attempts: attempts,
+		lookups:  lookups,
 		client:   transport.New(deps.Guard),
 		engines:  engines(cfg, deps.Limiter),
 		limiter:  deps.Limiter,

@@ -5,11 +5,10 @@ import (
 	"slices"
 	"testing"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/nanoclaw/nanoclaw/services/search/internal/adapter"
 	"github.com/nanoclaw/nanoclaw/services/search/internal/adaptertest"
 	"github.com/nanoclaw/nanoclaw/services/search/internal/catalog"
+	"github.com/nanoclaw/nanoclaw/services/search/internal/enginetest"
 	"github.com/nanoclaw/nanoclaw/services/search/internal/generic"
 )
 
@@ -35,22 +34,13 @@ func BenchmarkParse(b *testing.B) {
 			b.SetBytes(int64(len(c.Body)))
 			var took []float64
 			for b.Loop() {
-				start := threadMicros(b)
+				start := enginetest.ThreadMicros(b)
 				parse(r)
-				took = append(took, threadMicros(b)-start)
+				took = append(took, enginetest.ThreadMicros(b)-start)
 			}
 			slices.Sort(took)
 			b.ReportMetric(took[len(took)/2], "p50_us")
 			b.ReportMetric(took[len(took)*99/100], "p99_us")
 		})
 	}
-}
-
-// threadMicros is how long this thread has run, in microseconds.
-func threadMicros(b *testing.B) float64 {
-	var t unix.Timespec
-	if err := unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &t); err != nil {
-		b.Fatal(err)
-	}
-	return float64(t.Nano()) / 1000
 }
