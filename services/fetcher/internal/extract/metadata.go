@@ -13,7 +13,8 @@ type Metadata struct {
 	SiteName    string `json:"site_name"`
 	// Byline names who wrote it.
 	Byline string `json:"byline"`
-	// Published and Modified are written as the page has them.
+	// Published and Modified are RFC 3339 where they can be read, see date, and
+	// else as the page has them.
 	Published string `json:"published"`
 	Modified  string `json:"modified"`
 	// Language is a language tag, such as de-CH.
@@ -54,6 +55,7 @@ func (d *Document) readMetadata() Metadata {
 			m.Canonical = d.absolute(ref)
 		}
 	}
+	m.Published, m.Modified = date(m.Published), date(m.Modified)
 	m.Image = first(d.absolute(h.first("og:image", "og:image:url", "twitter:image", "twitter:image:src")), d.absolute(imageOf(about)))
 	return m
 }

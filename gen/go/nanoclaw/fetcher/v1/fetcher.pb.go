@@ -1317,9 +1317,9 @@ type PageMetadata struct {
 	Attempts int32 `protobuf:"varint,10,opt,name=attempts,proto3" json:"attempts,omitempty"`
 	// Who wrote it, as it says.
 	Byline string `protobuf:"bytes,11,opt,name=byline,proto3" json:"byline,omitempty"`
-	// When it was published, as it says: RFC 3339 where that can be read.
+	// When it was published, as it says: RFC 3339 where that can be read, without a zone or a time where it names none.
 	Published string `protobuf:"bytes,12,opt,name=published,proto3" json:"published,omitempty"`
-	// When it was last changed, as it says: RFC 3339 where that can be read.
+	// When it was last changed, as it says: RFC 3339 where that can be read, without a zone or a time where it names none.
 	Modified string `protobuf:"bytes,13,opt,name=modified,proto3" json:"modified,omitempty"`
 	// Its language, as it says.
 	Language string `protobuf:"bytes,14,opt,name=language,proto3" json:"language,omitempty"`

@@ -1449,14 +1449,14 @@ export type PageMetadata = Message<"nanoclaw.fetcher.v1.PageMetadata"> & {
   byline: string;
 
   /**
-   * When it was published, as it says: RFC 3339 where that can be read.
+   * When it was published, as it says: RFC 3339 where that can be read, without a zone or a time where it names none.
    *
    * @generated from field: string published = 12;
    */
   published: string;
 
   /**
-   * When it was last changed, as it says: RFC 3339 where that can be read.
+   * When it was last changed, as it says: RFC 3339 where that can be read, without a zone or a time where it names none.
    *
    * @generated from field: string modified = 13;
    */
@@ -1628,14 +1628,14 @@ export type PageMetadataJson = {
   byline?: string;
 
   /**
-   * When it was published, as it says: RFC 3339 where that can be read.
+   * When it was published, as it says: RFC 3339 where that can be read, without a zone or a time where it names none.
    *
    * @generated from field: string published = 12;
    */
   published?: string;
 
   /**
-   * When it was last changed, as it says: RFC 3339 where that can be read.
+   * When it was last changed, as it says: RFC 3339 where that can be read, without a zone or a time where it names none.
    *
    * @generated from field: string modified = 13;
    */
