@@ -23,6 +23,9 @@ func cutText(text string, offset, limit int) (string, cut) {
 		c.beyond = true
 		return "", c
 	}
+	if offset == 0 && c.total <= limit {
+		return text, c
+	}
 	begin, end, at := len(text), len(text), 0
 	for i := range text {
 		if at == offset {

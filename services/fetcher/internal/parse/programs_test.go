@@ -89,7 +89,10 @@ func TestRealPagesAreParsedAlikeWithoutPrograms(t *testing.T) {
 		t.Skip("the pages ../shared/data/extract/scrapinghub are not beside the repository")
 	}
 	before, after := 0, 0
-	for _, file := range files {
+	for i, file := range files {
+		if i%4 != 0 { // enough of them in a second
+			continue
+		}
 		f, err := os.Open(file)
 		if err != nil {
 			t.Fatal(err)
