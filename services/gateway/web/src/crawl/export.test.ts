@@ -1,11 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import type { CrawlResult } from '@/api/wire'
-import { cell, csv, jsonl, markdown } from './export'
+import { cell, contentText, csv, jsonl, markdown } from './export'
+
+const nothing = { text: '', markdown: '', full_text: '', raw: '', links: [], images: [], tables: [] }
 
 const page = (text: string, title = 'A page'): CrawlResult =>
   ({
     seq: 1, url: 'https://a.example/', ok: true, status_code: 200, attempts: 1, duration_ms: 12, fetched_at: '2026-01-31T00:00:00Z',
-    data: { content: { text, links: [], images: [] }, metadata: { title } },
+    data: { content: { ...nothing, text }, metadata: { title } },
   }) as unknown as CrawlResult
 const failure = { seq: 2, url: 'https://b.example/', ok: false, status_code: 0, attempts: 3, duration_ms: 0, error: { url: '', error: 'no such host', reason: 'DNS' } } as CrawlResult
 
@@ -47,5 +49,26 @@ describe('exports', () => {
   })
   it('a failure has its reason', () => {
     expect(markdown([failure])).toContain('- ` DNS: no such host `')
+  })
+})
+
+describe('what was read of a page, as text', () => {
+  const structured = { title: 'T', meta: {}, headings: [{ level: 2, text: 'H' }], paragraphs: ['P'] }
+  const tables = [{ caption: 'Boats', header: true, rows: [{ cells: ['a', 'b\nc'] }, { cells: ['1', '2'] }], total_rows: 2 }]
+  const feed = { title: 'F', items: [{ title: 'one', url: 'https://a.example/1', summary: 'said' }, { title: 'two', url: '', summary: '' }] }
+  it.each<[string, object, string]>([
+    ['text', { text: 'words' }, 'words'],
+    ['markdown', { markdown: '# words' }, '# words'],
+    ['full_text', { full_text: 'Home words' }, 'Home words'],
+    ['raw', { raw: '<p>words' }, '<p>words'],
+    ['links', { links: [{ text: 'x', url: 'https://a.example/x' }] }, 'https://a.example/x x'],
+    ['images', { images: [{ alt: '', src: 'https://a.example/i.png' }] }, 'https://a.example/i.png'],
+    ['tables', { tables }, 'Boats\na\tb c\n1\t2'],
+    ['feed', { feed }, 'one\nhttps://a.example/1\nsaid\n\ntwo'],
+    ['structured', { structured }, 'T\n\n## H\n\nP'],
+    ['metadata', {}, 'byline: Ada\nlanguage: en'],
+  ])('%s', (_, content, written) => {
+    const result = { ...page(''), data: { content: { ...nothing, ...content }, metadata: { title: 'T', byline: 'Ada', published: '', language: 'en' } } } as unknown as CrawlResult
+    expect(contentText(result)).toBe(written)
   })
 })

@@ -69,11 +69,34 @@ function longestTicks(text: string): number {
 export function contentText(r: CrawlResult): string {
   const content = r.data?.content
   if (!content) return ''
-  if (content.text) return content.text
+  const text = pageText(content)
+  if (text) return text
   if (content.links.length > 0) return content.links.map((l) => `${l.url} ${l.text}`.trim()).join('\n')
   if (content.images.length > 0) return content.images.map((i) => `${i.src} ${i.alt}`.trim()).join('\n')
+  if (content.tables.length > 0) return content.tables.map(tableText).join('\n\n')
+  if (content.feed) return content.feed.items.map((i) => [i.title, i.url, i.summary].filter(Boolean).join('\n')).join('\n\n')
   const parts = content.structured
-  if (!parts) return ''
+  if (!parts) return aboutPage(r.data?.metadata).map(([name, value]) => `${name}: ${value}`).join('\n')
   const headings = parts.headings.map((h) => `${'#'.repeat(h.level)} ${h.text}`)
   return [parts.title, ...headings, ...parts.paragraphs].filter(Boolean).join('\n\n')
+}
+
+type Content = NonNullable<NonNullable<CrawlResult['data']>['content']>
+
+/** pageText is the content of a page where it is one text. */
+export function pageText(content: Content): string {
+  return content.text || content.markdown || content.full_text || content.raw
+}
+
+// A table with its cells apart by tabs.
+function tableText(table: Content['tables'][number]): string {
+  const rows = table.rows.map((row) => row.cells.map((c) => c.replace(/\s+/g, ' ')).join('\t'))
+  return [table.caption, ...rows].filter(Boolean).join('\n')
+}
+
+const aboutFields = ['byline', 'published', 'modified', 'language', 'site_name', 'description', 'canonical', 'page_type'] as const
+
+/** aboutPage is what a page says about itself, as far as it does. */
+export function aboutPage(metadata: NonNullable<CrawlResult['data']>['metadata']): [(typeof aboutFields)[number], string][] {
+  return aboutFields.flatMap((name): [typeof name, string][] => (metadata?.[name] ? [[name, metadata[name]]] : []))
 }

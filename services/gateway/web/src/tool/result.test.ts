@@ -10,6 +10,15 @@ describe('a result is shown', () => {
     ['as no sources when there are none', { success: true, results: [] }, { kind: 'search', sources: [], filtered: false, stale: false, altered: '', dropped: [] }],
     ['as a search with what has to be said of it', { success: true, outcome: 'EMPTY_AFTER_FILTER', stale: true, altered_query: 'tea', dropped_options: ['news', 'page'], results: [] }, { kind: 'search', sources: [], filtered: true, stale: true, altered: 'tea', dropped: ['news', 'page'] }],
     ['as a page', { success: true, url: 'https://a.example', content: { text: 'words' }, metadata: { title: 'T', final_url: 'https://a.example/b' } }, { kind: 'page', source: { url: 'https://a.example/b', title: 'T', snippet: '', date: '' }, text: 'words' }],
+    ...([
+      ['markdown', { markdown: '# words' }, '# words'], ['full_text', { full_text: 'Home words' }, 'Home words'], ['raw', { raw: '<p>words' }, '<p>words'],
+      ['feed', { feed: { items: [{ title: 'one', url: 'https://a.example/1', summary: 'said' }] } }, 'one\nhttps://a.example/1\nsaid'],
+      ['structured', { structured: { title: 'T', headings: [{ level: 2, text: 'H' }], paragraphs: ['P'] } }, 'T\n\n## H\n\nP'],
+      ['metadata', {}, 'byline: Ada'],
+    ] as const).map(([view, content, said]): [string, unknown, object] =>
+      [`as a page, of which ${view} was read`, { url: 'https://a.example', content, metadata: { title: 'T', byline: 'Ada' } }, { kind: 'page', text: said }]),
+    ['as a page with the tables of it', { url: 'https://a.example', content: { tables: [{ caption: 'C', header: true, rows: [['a', 'b'], ['1', '2']] }, { rows: [{ cells: ['x'] }] }] }, metadata: {} },
+      { kind: 'page', text: '', tables: [{ caption: 'C', columns: ['a', 'b'], rows: [['1', '2']] }, { caption: '', columns: [], rows: [['x']] }] }],
     ['as a crawl that was begun', { task_id: 't1', status: 'pending', message: 'begun' }, { kind: 'crawl', taskId: 't1', status: 'pending', message: 'begun' }],
     ['as a crawl with its pages', { id: 't1', percent: 100, status: 'completed', total: 2, succeeded: 1, failed: 1, results: [{ url: 'https://a.example', data: { metadata: { title: 'A' } } }], errors: [{ url: 'https://b.example', error: 'gone' }] },
       { kind: 'crawl', taskId: 't1', done: 2, total: 2, rows: [{ url: 'https://a.example', title: 'A', error: '' }, { url: 'https://b.example', title: '', error: 'gone' }] }],

@@ -23,12 +23,19 @@ export interface CrawlRow {
   error: string
 }
 
+/** PageTable is a table of a page, or a part of it. */
+export interface PageTable {
+  caption: string
+  columns: string[]
+  rows: string[][]
+}
+
 /** Shown is what a result is shown as. */
 export type Shown =
   | { kind: 'nothing' }
   | { kind: 'failure'; reason: string; message: string; retryable: boolean }
   | { kind: 'search'; sources: Source[]; filtered: boolean; stale: boolean; altered: string; dropped: string[] }
-  | { kind: 'page'; source: Source; status: number; text: string; links: { text: string; url: string }[]; images: { alt: string; url: string }[] }
+  | { kind: 'page'; source: Source; status: number; text: string; tables: PageTable[]; links: { text: string; url: string }[]; images: { alt: string; url: string }[] }
   | { kind: 'crawl'; taskId: string; status: string; message: string; done: number; total: number; rows: CrawlRow[] }
   | { kind: 'program'; program: Program }
   | { kind: 'table'; columns: string[]; rows: string[][] }
@@ -124,10 +131,33 @@ function page(all: Fields): Shown | undefined {
     kind: 'page',
     source: { url: text(meta['final_url']) || all['url'], title: text(meta['title']), snippet: '', date: text(meta['published']) },
     status: number(meta['status_code']) ?? 0,
-    text: text(content['markdown']) || text(content['text']),
+    text: pageText(content, meta),
+    tables: each(content['tables']).map(pageTable),
     links: each(content['links']).map((l) => ({ text: text(l['text']), url: text(l['url']) })),
     images: each(content['images']).map((i) => ({ alt: text(i['alt']), url: text(i['src']) || text(i['url']) })),
   }
+}
+
+// pageText is what was read of a page where it is words, by whichever view.
+function pageText(content: Fields, meta: Fields): string {
+  const one = ['markdown', 'text', 'full_text', 'raw'].map((name) => text(content[name])).find((said) => said !== '')
+  if (one) return one
+  const feed = fields(content['feed'])
+  if (feed) return each(feed['items']).map((i) => [text(i['title']), text(i['url']), text(i['summary'])].filter(Boolean).join('\n')).join('\n\n')
+  const parts = fields(content['structured'])
+  if (parts) {
+    const headings = each(parts['headings']).map((h) => `${'#'.repeat(Math.min(number(h['level']) ?? 1, 6))} ${text(h['text'])}`)
+    return [text(parts['title']), ...headings, ...list(parts['paragraphs']).map(text)].filter(Boolean).join('\n\n')
+  }
+  if (['links', 'images', 'tables'].some((name) => list(content[name]).length > 0)) return ''
+  const about = ['byline', 'published', 'modified', 'language', 'site_name', 'description', 'canonical', 'page_type']
+  return about.flatMap((name) => (text(meta[name]) ? [`${name}: ${text(meta[name])}`] : [])).join('\n')
+}
+
+function pageTable(all: Fields): PageTable {
+  const rows = list(all['rows']).map((row) => list(fields(row)?.['cells'] ?? row).map(text))
+  const header = all['header'] === true
+  return { caption: text(all['caption']), columns: header ? (rows[0] ?? []) : [], rows: header ? rows.slice(1) : rows }
 }
 
 // table is for a list of things with the same few plain fields.

@@ -24,7 +24,10 @@ export const en = {
   tooMany: 'There are {count} addresses; one crawl takes 50.',
   valid: '{count} address to fetch | {count} addresses to fetch',
   extract: 'What to extract',
-  types: { text: 'Text', links: 'Links', images: 'Images', structured: 'Structure' },
+  types: {
+    text: 'Text', markdown: 'Markdown', links: 'Links', images: 'Images', structured: 'Structure', tables: 'Tables', metadata: 'Metadata',
+    feed: 'Feed (RSS, Atom, JSON)', full_text: 'All text, navigation too', raw: 'Source (HTML)',
+  },
   parallel: 'Pages at a time',
   parallelHint: 'Over all hosts. Each host still sets its own pace.',
   start: 'Start',
@@ -74,7 +77,11 @@ export const en = {
   finalAddress: 'Answered by',
   type: 'Type',
   size: 'Size',
-  words: { links: 'Links', images: 'Images', headings: 'Headings', paragraphs: 'Paragraphs', meta: 'Meta' },
+  words: { links: 'Links', images: 'Images', headings: 'Headings', paragraphs: 'Paragraphs', meta: 'Meta', table: 'Table {n}', feed: 'Entries' },
+  about: {
+    byline: 'Author', published: 'Published', modified: 'Changed', language: 'Language', site_name: 'Site', description: 'Description',
+    canonical: 'Proper address', page_type: 'Kind of page',
+  },
   nothing: 'Nothing of this kind was found on the page.',
   imageNote: 'Pictures of other sites are not loaded.',
 }

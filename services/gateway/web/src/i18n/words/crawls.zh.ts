@@ -25,7 +25,10 @@ export const zh: typeof en = {
   tooMany: '共有 {count} 个地址，一次抓取最多 50 个。',
   valid: '将获取 {count} 个地址 | 将获取 {count} 个地址',
   extract: '提取内容',
-  types: { text: '文本', links: '链接', images: '图片', structured: '结构' },
+  types: {
+    text: '文本', markdown: 'Markdown', links: '链接', images: '图片', structured: '结构', tables: '表格', metadata: '元数据',
+    feed: '订阅源（RSS、Atom、JSON）', full_text: '全部文本（含导航）', raw: '源代码（HTML）',
+  },
   parallel: '同时获取页数',
   parallelHint: '所有主机合计。每个主机仍按自己的节奏。',
   start: '开始',
@@ -75,7 +78,11 @@ export const zh: typeof en = {
   finalAddress: '应答地址',
   type: '类型',
   size: '大小',
-  words: { links: '链接', images: '图片', headings: '标题', paragraphs: '段落', meta: '元数据' },
+  words: { links: '链接', images: '图片', headings: '标题', paragraphs: '段落', meta: '元数据', table: '表格 {n}', feed: '条目' },
+  about: {
+    byline: '作者', published: '发布时间', modified: '修改时间', language: '语言', site_name: '网站', description: '描述',
+    canonical: '规范地址', page_type: '页面类型',
+  },
   nothing: '页面上没有找到此类内容。',
   imageNote: '不会加载其他网站的图片。',
 }
