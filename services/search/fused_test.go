@@ -138,6 +138,7 @@ func TestWhatAMergeOfSeveralComesTo(t *testing.T) {
 		{"both find nothing", says(200, nothingPage), brave(), nil, "EMPTY_VERIFIED", "", "", "bing=EMPTY_VERIFIED brave_web=EMPTY_VERIFIED"},
 		{"nobody answers", says(200, challengePage), says(503, "{}"), nil, "", "CHALLENGE", "", ""},
 		{"results of another query stay out", says(200, strings.ReplaceAll(spelledPage, "tea ceremony", "tea guide book")), brave("b"), nil, "OK", "", "b", "bing=OK_ALTERED_QUERY brave_web=OK"},
+		{"all searched for the same other query", says(200, strings.ReplaceAll(spelledPage, "tea ceremony", "tea guide book")), says(503, "{}"), nil, "OK_ALTERED_QUERY", "", "ceremony", "bing=OK_ALTERED_QUERY brave_web=UPSTREAM_5XX"},
 		{"the filter is applied to both", says(200, tea), brave("b", "d"), func(r *searchv1.SearchRequest) { r.BlockedDomains = []string{"b.example"} }, "OK", "", "a d", "bing=OK brave_web=OK"},
 		{"no more than asked for", says(200, tea), brave("c", "d"), func(r *searchv1.SearchRequest) { n := int32(2); r.MaxResults = &n }, "OK", "", "a c", "bing=OK brave_web=OK"},
 	}
@@ -213,4 +214,21 @@ func TestTheModesAreTold(t *testing.T) {
 	if slices.ContainsFunc(got.GetAttempts(), func(a *searchv1.Attempt) bool { return a.Provider == "duckduckgo" }) {
 		t.Error("a second engine of the family was asked though the first answered")
 	}
+}
+
+func TestAMergeThatNobodyAnswersIsAnAnswerOfTheLastHour(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, w, end := startInMemory(t, nil)
+		defer end()
+		w.set("bing", says(200, challengePage))
+		w.set("brave", braveAnswer("tea guide", addressesOf("b")))
+		for i, want := range []string{"bing=CHALLENGE brave_web=OK", "bing=CHALLENGE brave_web=UPSTREAM_5XX brave_web=OK"} {
+			got, err := s.Search(as(t, "ann"), fusedOf("bing", "brave_web"))
+			if err != nil || trail(got) != want || got.Stale != (i > 0) || found(got) != "b" {
+				t.Errorf("%s, stale %t (%v)", trail(got), got.GetStale(), err)
+			}
+			w.set("brave", says(503, "{}"))
+			time.Sleep(20 * time.Minute)
+		}
+	})
 }

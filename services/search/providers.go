@@ -51,7 +51,7 @@ func (s *Service) provider(ctx context.Context, e *engine, now time.Time) *searc
 	status := record.Status(now)
 	p := &searchv1.SearchProvider{
 		Name: e.Name(), Family: c.Family, Configured: e.missing == "", Missing: e.missing,
-		NeedsKey: c.NeedsKey, KeyPresent: e.keyGiven, CostUsd: c.CostUSD, LatencyMs: int32(record.Latency.Milliseconds()),
+		NeedsKey: c.NeedsKey, KeyPresent: e.keyGiven, CostUsd: c.CostUSD, LatencyMs: wholeMillis(record.Latency),
 		Health:       &searchv1.ProviderHealth{State: string(status.Phase), Until: moment(status.Until), Reason: string(status.Reason)},
 		Capabilities: capabilities(c),
 	}
@@ -71,6 +71,9 @@ func (s *Service) provider(ctx context.Context, e *engine, now time.Time) *searc
 	}
 	return p
 }
+
+// wholeMillis rounds up: 0 stands for an engine that has not answered yet.
+func wholeMillis(d time.Duration) int32 { return int32(math.Ceil(float64(d) / float64(time.Millisecond))) }
 
 func bounded(n int) int32 { return int32(min(n, math.MaxInt32)) }
 

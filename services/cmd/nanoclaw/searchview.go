@@ -47,6 +47,17 @@ func (c *cli) printResults(res *searchv1.SearchResponse, explain bool) error {
 	return nil
 }
 
+// confirmable reports whether more than one engine sent results.
+func confirmable(res *searchv1.SearchResponse) bool {
+	sent := 0
+	for _, a := range res.GetAttempts() {
+		if a.GetResultCount() > 0 {
+			sent++
+		}
+	}
+	return sent > 1
+}
+
 // dated is the snippet of a result behind its date.
 func dated(r *searchv1.SearchResult) string {
 	snippet := terminal.Line(r.GetSnippet(), maxSnippet)
