@@ -73,7 +73,9 @@ func (s *Service) provider(ctx context.Context, e *engine, now time.Time) *searc
 }
 
 // wholeMillis rounds up: 0 stands for an engine that has not answered yet.
-func wholeMillis(d time.Duration) int32 { return int32(math.Ceil(float64(d) / float64(time.Millisecond))) }
+func wholeMillis(d time.Duration) int32 {
+	return int32(math.Ceil(float64(d) / float64(time.Millisecond)))
+}
 
 func bounded(n int) int32 { return int32(min(n, math.MaxInt32)) }
 
