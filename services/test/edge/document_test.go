@@ -98,6 +98,7 @@ var contractRoutes = []struct {
 	{"POST /api/runs/{run_id}/cancel", false},
 	{"POST /chat", false},
 	{"POST /api/search", false},
+	{"GET /api/search/providers", false},
 	{"POST /api/fetch", false},
 	{"POST /api/crawler/tasks", false},
 	{"GET /api/crawler/tasks", false},
