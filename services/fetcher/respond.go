@@ -74,6 +74,8 @@ func (p *page) describe(m *fetcherv1.PageMetadata, extract string) {
 	if p.doc != nil && findsContent(extract) {
 		c := p.doc.Content()
 		m.PageType, m.Confidence, m.HiddenChars = string(c.Type), c.Confidence, clampInt32(c.Hidden)
+	} else if p.doc != nil && extract != pagecontent.Raw {
+		m.HiddenChars = clampInt32(p.doc.Unseen())
 	}
 	if p.file != nil {
 		m.PageType, m.Pages = p.file.Kind, clampInt32(p.file.Pages)

@@ -58,6 +58,16 @@ func (p *page) tellContent() {
 	}
 }
 
+// tellPage says what a reader of a view of all of the page must know of it.
+func (p *page) tellPage() {
+	for _, w := range p.doc.PageWarnings() {
+		p.warn("%s", w)
+	}
+	if n := p.doc.LeftOut(); n > 0 {
+		p.warn("addresses: %d links or images have addresses that are too long and are left out", n)
+	}
+}
+
 // codeName is how Markdown calls text of a media type: the end of its subtype.
 func codeName(mediaType string) string {
 	_, name, _ := strings.Cut(mediaType, "/")
@@ -72,6 +82,7 @@ func codeName(mediaType string) string {
 func (p *page) fullText() string {
 	switch {
 	case p.doc != nil:
+		p.tellPage()
 		return p.harmless(p.doc.FullText())
 	case p.file != nil:
 		return p.harmless(p.file.Text())
@@ -84,6 +95,7 @@ func (p *page) links() []extract.Link {
 	out := []extract.Link{}
 	switch {
 	case p.doc != nil:
+		defer p.tellPage()
 		return p.harmlessLinks(p.doc.Links())
 	case p.file != nil:
 		for _, l := range p.file.Links() {
@@ -97,6 +109,7 @@ func (p *page) images() []extract.Image {
 	if p.doc == nil {
 		return []extract.Image{}
 	}
+	defer p.tellPage()
 	return p.harmlessImages(p.doc.Images())
 }
 
@@ -141,6 +154,7 @@ const minParagraph = 20
 // structured is the page in parts.
 func (p *page) structured() extract.Structured {
 	if p.doc != nil {
+		p.tellPage()
 		return p.harmlessStructured(p.doc.Structured())
 	}
 	s := extract.Structured{Meta: map[string]string{}, Headings: []extract.Heading{}, Paragraphs: []string{}}

@@ -92,8 +92,8 @@ func isSpace(s string) bool {
 	return true
 }
 
-// hiddenLetters counts the text that a reader would see were n not hidden.
-func hiddenLetters(n *html.Node) int32 {
+// HiddenLetters counts the text that a reader would see were n not hidden.
+func HiddenLetters(n *html.Node) int32 {
 	var t Text
 	for c := range n.Descendants() {
 		if c.Type == html.TextNode && (c.Parent == n || !IsUnread(c.Parent)) {

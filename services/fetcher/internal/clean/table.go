@@ -200,7 +200,7 @@ func (b *builder) element(n *html.Node, parent int32, inherited Flag) {
 	if IsUnread(n) {
 		row.Flags |= Unread
 		if n.DataAtom == atom.Noscript {
-			b.noscript = max(b.noscript, hiddenLetters(n))
+			b.noscript = max(b.noscript, HiddenLetters(n))
 		}
 	}
 	if isFrame(row.Tag) {
@@ -212,7 +212,7 @@ func (b *builder) element(n *html.Node, parent int32, inherited Flag) {
 	switch {
 	case row.Is(Unread):
 	case row.Is(Hidden) && row.Tag != atom.Body:
-		letters := hiddenLetters(n)
+		letters := HiddenLetters(n)
 		b.t.Hidden += int(letters)
 		if letters > b.hidden {
 			b.hidden, b.hiddenNode = letters, n

@@ -78,7 +78,7 @@ func PlainText(n *html.Node, limit int) string {
 	var b strings.Builder
 	for d := range n.Descendants() {
 		if d.Type == html.TextNode && !clean.IsUnread(d.Parent) {
-			b.WriteString(d.Data)
+			b.WriteString(d.Data[:min(len(d.Data), limit+1)])
 			if b.Len() > limit {
 				break
 			}

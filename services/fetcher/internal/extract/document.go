@@ -9,6 +9,7 @@ import (
 	"golang.org/x/net/html"
 
 	"github.com/nanoclaw/nanoclaw/services/fetcher/internal/content"
+	"github.com/nanoclaw/nanoclaw/services/fetcher/internal/markdown"
 	"github.com/nanoclaw/nanoclaw/services/fetcher/internal/parse"
 )
 
@@ -24,6 +25,8 @@ type Document struct {
 	fromData bool             // content was made of the page's JSON-LD
 	ld       []thing          // nil until it is asked for
 	meta     *Metadata        // nil until it is asked for
+	hidden   *unseen          // nil until it is asked for
+	leftOut  int              // entries that the last list lacks
 	warnings []string
 }
 
@@ -46,7 +49,9 @@ func Parse(page []byte, pageURL *url.URL) *Document {
 	if d.body = d.head.body; d.body == nil {
 		d.body = root
 	}
-	if d.head.base != "" {
+	if len(d.head.base) > markdown.MaxAddress {
+		d.warnings = append(d.warnings, "base: the base address of the page is too long; addresses are relative to the page itself")
+	} else if d.head.base != "" {
 		if u := resolve(pageURL, d.head.base); u != nil {
 			d.base = u
 		}
@@ -58,20 +63,9 @@ func Parse(page []byte, pageURL *url.URL) *Document {
 func (d *Document) Warnings() []string { return d.warnings }
 
 // resolve makes an address absolute; nil when it is empty, or not http or https.
-// White space inside is dropped as browsers do (URL standard, "strip tab and
-// newline"), and so are quotes and angle brackets around it
-// (spider-rs/spider#172, unclecode/crawl4ai#570).
+// What does not belong to it is left out as in Markdown.
 func resolve(base *url.URL, ref string) *url.URL {
-	ref = strings.Map(func(r rune) rune {
-		if r == '\t' || r == '\n' || r == '\r' {
-			return -1
-		}
-		return r
-	}, strings.TrimSpace(ref))
-	for n := len(ref); n >= 2 && strings.Contains("\"\" '' <>", ref[:1]+ref[n-1:]); n = len(ref) {
-		ref = strings.TrimSpace(ref[1 : n-1])
-	}
-	if ref == "" {
+	if ref = markdown.Unquoted(ref); ref == "" {
 		return nil
 	}
 	u, err := url.Parse(ref)

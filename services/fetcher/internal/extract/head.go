@@ -23,6 +23,7 @@ type head struct {
 	body, h1, byline                 *html.Node        // the first ones
 	h1s                              int               // how many first level headings there are
 	elements                         int               // how many elements there are
+	bylines                          int               // how many elements named after an author were looked at
 }
 
 // maxTypes is how many bytes of types are kept.
@@ -107,17 +108,20 @@ func (h *head) attributes(n *html.Node) {
 			author = author || clean.IsByline(a.Val)
 		}
 	}
-	if author && h.byline == nil && n.DataAtom != atom.Meta && n.DataAtom != atom.Link && n.DataAtom != atom.Body {
+	if author && h.byline == nil && h.bylines < maxBylines && n.DataAtom != atom.Meta && n.DataAtom != atom.Link && n.DataAtom != atom.Body {
+		h.bylines++
 		if t := fold(content.PlainText(n, 4*maxByline)); t != "" && utf8.RuneCountInString(t) < maxByline && wordCount(t) <= maxBylineWords {
 			h.byline = n
 		}
 	}
 }
 
-// Limits of a line that says who wrote a page, in characters and words.
+// Limits of a line that says who wrote a page, in characters and words, and how
+// many elements are taken for one that are none.
 const (
 	maxByline      = 100
 	maxBylineWords = 12
+	maxBylines     = 200
 )
 
 // addTime keeps the first date that microdata names.

@@ -167,23 +167,22 @@ func (w *textWriter) writePre(n *html.Node, skip func(*html.Node) bool) {
 
 func (w *textWriter) String() string { return strings.TrimSpace(w.b.String()) }
 
-func keepAll(*html.Node) bool { return false }
-
-// textOf is the folded text of one element, on one line.
-func textOf(n *html.Node) string {
+// textOf is the folded text of one element, on one line, without the elements
+// skip names.
+func textOf(n *html.Node, skip func(*html.Node) bool) string {
 	var w textWriter
 	for c := n.FirstChild; c != nil; c = c.NextSibling {
-		w.write(c, keepAll)
+		w.write(c, skip)
 	}
 	return fold(w.String())
 }
 
 // textUpTo is the same, cut with an ellipsis when it is longer than limit
 // bytes.
-func textUpTo(n *html.Node, limit int) string {
+func textUpTo(n *html.Node, limit int, skip func(*html.Node) bool) string {
 	w := textWriter{limit: limit}
 	for c := n.FirstChild; c != nil; c = c.NextSibling {
-		w.write(c, keepAll)
+		w.write(c, skip)
 	}
 	text := fold(w.String())
 	if len(text) <= limit {

@@ -7,6 +7,7 @@ import (
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
 
+	"github.com/nanoclaw/nanoclaw/services/fetcher/internal/cleanse"
 	"github.com/nanoclaw/nanoclaw/services/fetcher/internal/content"
 )
 
@@ -40,7 +41,7 @@ func (d *Document) articleTitle() string {
 		title = d.afterColon(whole)
 	case utf8.RuneCountInString(whole) > longTitle || utf8.RuneCountInString(whole) < shortTitle:
 		if d.head.h1s == 1 {
-			title = textOf(d.head.h1)
+			title = d.headingTitle()
 		}
 	}
 	title = fold(title)
@@ -66,12 +67,17 @@ func (d *Document) afterColon(whole string) string {
 	return title
 }
 
-// headingTitle is the first heading of a page without any title.
+// headingTitle is what a reader sees of the first heading of the first level.
 func (d *Document) headingTitle() string {
 	if d.head.h1 == nil {
 		return ""
 	}
-	return textOf(d.head.h1)
+	for n := d.head.h1; n != nil; n = n.Parent {
+		if cleanse.Hidden(n) {
+			return ""
+		}
+	}
+	return textOf(d.head.h1, cleanse.Hidden)
 }
 
 // separatorAt finds the first or the last separator with white space on both
@@ -109,9 +115,19 @@ func withoutSeparators(s string) string {
 func wordCount(s string) int { return len(strings.Fields(s)) }
 
 // isHeading says whether a first or second level heading says just that.
-func (d *Document) isHeading(s string) bool {
-	for n := range d.body.Descendants() {
-		if n.Type == html.ElementNode && (n.DataAtom == atom.H1 || n.DataAtom == atom.H2) && textOf(n) == s {
+func (d *Document) isHeading(s string) bool { return holdsHeading(d.body, s) }
+
+// holdsHeading does not look for headings in each other, so that every text is
+// read once.
+func holdsHeading(n *html.Node, s string) bool {
+	for c := n.FirstChild; c != nil; c = c.NextSibling {
+		switch {
+		case c.Type != html.ElementNode:
+		case c.DataAtom == atom.H1 || c.DataAtom == atom.H2:
+			if textOf(c, cleanse.Hidden) == s {
+				return true
+			}
+		case holdsHeading(c, s):
 			return true
 		}
 	}
@@ -129,8 +145,8 @@ func (d *Document) visibleAuthor() string {
 	}
 	for c := range n.Descendants() {
 		if c.Type == html.ElementNode && strings.Contains(attr(c, "itemprop"), "name") {
-			return textOf(c)
+			return textOf(c, cleanse.Hidden)
 		}
 	}
-	return textOf(n)
+	return textOf(n, cleanse.Hidden)
 }

@@ -11,7 +11,6 @@ import (
 	"golang.org/x/net/html"
 
 	"github.com/nanoclaw/nanoclaw/services/fetcher/internal/clean"
-	"github.com/nanoclaw/nanoclaw/services/fetcher/internal/cleanse"
 	"github.com/nanoclaw/nanoclaw/services/fetcher/internal/content"
 	"github.com/nanoclaw/nanoclaw/services/fetcher/internal/markdown"
 )
@@ -71,10 +70,17 @@ func (d *Document) ContentWarnings() []string {
 	case c.Revealed:
 		warnings = append(warnings, "revealed: nearly all of the page is hidden until its scripts run; it is read as if they had")
 	}
-	if c.Hidden > 0 {
-		warnings = append(warnings, fmt.Sprintf("hidden_text: %d characters that readers of the page do not see were left out", c.Hidden))
+	return append(warnings, hiddenWarnings(c.Hidden)...)
+}
+
+// PageWarnings are what a reader of the views of all of the page must know.
+func (d *Document) PageWarnings() []string { return hiddenWarnings(d.Unseen()) }
+
+func hiddenWarnings(letters int) []string {
+	if letters == 0 {
+		return nil
 	}
-	return warnings
+	return []string{fmt.Sprintf("hidden_text: %d characters that readers of the page do not see were left out", letters)}
 }
 
 // maxElements is how many elements a page has at most whose content is looked
@@ -91,6 +97,7 @@ func (d *Document) Content() *content.Content {
 	case d.content != nil:
 	case d.head.elements > maxElements:
 		d.content = content.Whole(d.body)
+		d.content.Hidden = d.Unseen()
 	default:
 		t := clean.Build(d.body)
 		d.content = content.Find(t, content.Page{Title: d.articleTitle(), HasByline: d.hasByline(), Cues: d.cues()})
@@ -106,37 +113,36 @@ func (d *Document) Content() *content.Content {
 // and the like and less what no reader sees.
 func (d *Document) FullText() string {
 	var w textWriter
-	w.write(d.body, func(n *html.Node) bool {
-		return n.Type == html.ElementNode && n != d.body && cleanse.Hidden(n)
-	})
+	hides := d.unseen().hides
+	w.write(d.body, func(n *html.Node) bool { return n != d.body && hides(n) })
 	return w.String()
 }
 
 // Links are the absolute http and https links of the page in order, each
-// address once, without those that stay on the page.
+// address once, without those that stay on the page. Hidden ones have no text.
 func (d *Document) Links() []Link {
 	links := []Link{}
-	seen := map[string]int{}
+	seen := d.newAddresses()
 	d.query.FindMatcher(selA).Each(func(_ int, s *goquery.Selection) {
 		n := s.Get(0)
 		href := strings.TrimSpace(attr(n, "href"))
 		if href == "" || href[0] == '#' {
 			return
 		}
-		u := resolve(d.base, href)
-		if u == nil {
+		at, address := seen.find(href, len(links))
+		isNew := address != ""
+		if at < 0 || !isNew && links[at].Text != "" {
 			return
 		}
-		text := textUpTo(n, maxLinkText)
-		if text == "" {
-			text = linkLabel(n)
+		text := ""
+		if !d.unseen().has(n) {
+			if text = textUpTo(n, maxLinkText, d.unseen().hides); text == "" {
+				text = d.linkLabel(n)
+			}
 		}
-		at, known := seen[u.String()]
-		switch {
-		case !known:
-			seen[u.String()] = len(links)
-			links = append(links, Link{Text: text, URL: u.String()})
-		case links[at].Text == "":
+		if isNew {
+			links = append(links, Link{Text: text, URL: address})
+		} else {
 			links[at].Text = text
 		}
 	})
@@ -144,14 +150,14 @@ func (d *Document) Links() []Link {
 }
 
 // linkLabel names a link without text.
-func linkLabel(n *html.Node) string {
+func (d *Document) linkLabel(n *html.Node) string {
 	for _, key := range []string{"aria-label", "title", "alt"} {
 		if v := fold(attr(n, key)); v != "" {
 			return v
 		}
 	}
 	for k := range n.Descendants() {
-		if k.Type == html.ElementNode && k.Data == "img" {
+		if k.Type == html.ElementNode && k.Data == "img" && !d.unseen().has(k) {
 			if v := fold(attr(k, "alt")); v != "" {
 				return v
 			}
@@ -162,31 +168,24 @@ func linkLabel(n *html.Node) string {
 
 // Images are the absolute http and https images of the page in order, each
 // address once. Placeholders of lazy images give way to the address they stand
-// for, and counting pixels are left out.
+// for, and counting pixels are left out. Hidden ones have no text.
 func (d *Document) Images() []Image {
 	images := []Image{}
-	seen := map[string]bool{}
+	seen := d.newAddresses()
 	d.query.FindMatcher(selImg).Each(func(_ int, s *goquery.Selection) {
 		n := s.Get(0)
-		if isPixel(n) {
+		if markdown.IsPixel(n) {
 			return
 		}
-		u := resolve(d.base, markdown.ImageRef(n))
-		if u == nil {
-			return
-		}
-		if src := u.String(); !seen[src] {
-			seen[src] = true
-			images = append(images, Image{Alt: fold(attr(n, "alt")), Src: src})
+		if _, src := seen.find(markdown.ImageRef(n), len(images)); src != "" {
+			alt := ""
+			if !d.unseen().has(n) {
+				alt = fold(attr(n, "alt"))
+			}
+			images = append(images, Image{Alt: alt, Src: src})
 		}
 	})
 	return images
-}
-
-// isPixel tells an image that is there to count its readers.
-func isPixel(n *html.Node) bool {
-	w, h := attr(n, "width"), attr(n, "height")
-	return (w == "1" || w == "0") && (h == "1" || h == "0")
 }
 
 // Structured is the page in parts, of the whole page rather than of its main
@@ -195,19 +194,19 @@ func (d *Document) Structured() Structured {
 	s := Structured{Title: first(d.head.title, d.Title()), Meta: maps.Clone(d.head.meta), Headings: []Heading{}, Paragraphs: []string{}}
 	d.query.FindMatcher(selHeading).Each(func(_ int, h *goquery.Selection) {
 		n := h.Get(0)
-		if isWithin(n, selHeading) {
+		if isWithin(n, selHeading) || d.unseen().has(n) {
 			return
 		}
-		if text := textOf(n); text != "" {
+		if text := textOf(n, d.unseen().hides); text != "" {
 			s.Headings = append(s.Headings, Heading{Level: int(n.Data[1] - '0'), Text: text})
 		}
 	})
 	d.query.FindMatcher(selP).Each(func(_ int, p *goquery.Selection) {
 		n := p.Get(0)
-		if isWithin(n, selP) {
-			return // what it says is in the other one
+		if isWithin(n, selP) || d.unseen().has(n) {
+			return // what it says is in the other one, or is not seen
 		}
-		if text := textOf(n); utf8.RuneCountInString(text) > minParagraph {
+		if text := textOf(n, d.unseen().hides); utf8.RuneCountInString(text) > minParagraph {
 			s.Paragraphs = append(s.Paragraphs, text)
 		}
 	})

@@ -6,25 +6,25 @@ import (
 )
 
 const (
-	// maxAddress is the longest address that is written, in bytes.
-	maxAddress = 4 << 10
-	// maxAddresses is how long all addresses of a text may be, in bytes: a
+	// MaxAddress is the longest address that is written, in bytes.
+	MaxAddress = 4 << 10
+	// MaxAddresses is how long all addresses of a text may be, in bytes: a
 	// short relative address stands for a base of any length.
-	maxAddresses = 8 << 20
+	MaxAddresses = 8 << 20
 )
 
 // address is what an address of the page is as the destination of a link:
 // absolute, http, https or mailto, and without any character that would end it
 // early. It is "" for every other.
 func (w *writer) address(ref string) string {
-	if ref = unquoted(ref); ref == "" {
+	if ref = Unquoted(ref); ref == "" {
 		return ""
 	}
 	to := destination(w.absolute(ref))
 	if to == "" {
 		return ""
 	}
-	if len(to) > maxAddress || w.addresses+len(to) > maxAddresses {
+	if len(to) > MaxAddress || w.addresses+len(to) > MaxAddresses {
 		w.report.Addresses++
 		return ""
 	}
@@ -32,10 +32,15 @@ func (w *writer) address(ref string) string {
 	return to
 }
 
-// unquoted is an address without the white space, quotes and angle brackets
-// that people leave around it and that no address has (crawl4ai#570, spider#172).
-func unquoted(ref string) string {
+// Unquoted is an address of a page without what no address has: the white space,
+// quotes and angle brackets that people leave around it (crawl4ai#570, spider#172),
+// and breaks within it, which browsers leave out, too (URL standard, "remove all
+// ASCII tab or newline").
+func Unquoted(ref string) string {
 	ref = strings.TrimSpace(ref)
+	if strings.ContainsAny(ref, "\t\n\r") {
+		ref = strings.Map(dropBreaks, ref)
+	}
 	for len(ref) >= 2 {
 		a, b := ref[0], ref[len(ref)-1]
 		if !(a == '<' && b == '>' || a == '"' && b == '"' || a == '\'' && b == '\'') {
@@ -58,7 +63,7 @@ func (w *writer) absolute(ref string) string {
 			return w.o.Base.Scheme + "://" + w.o.Base.Host + ref
 		}
 	}
-	u, err := url.Parse(strings.Map(dropBreaks, ref))
+	u, err := url.Parse(ref)
 	if err != nil {
 		return ""
 	}
@@ -73,8 +78,6 @@ func (w *writer) absolute(ref string) string {
 
 func isWeb(scheme string) bool { return scheme == "http" || scheme == "https" }
 
-// dropBreaks leaves out what browsers leave out of an address (URL standard,
-// "remove all ASCII tab or newline").
 func dropBreaks(r rune) rune {
 	if r == '\t' || r == '\n' || r == '\r' {
 		return -1

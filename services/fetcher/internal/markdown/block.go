@@ -171,8 +171,16 @@ func (w *writer) heading(n *html.Node, level int) {
 	w.want(blankLine)
 }
 
-// summary writes what stands for a closed section as its bold first line.
+// summary writes what stands for a closed section as its bold first line. One in
+// another is only part of it: to look for headings in each would take as long as
+// they are deep.
 func (w *writer) summary(n *html.Node) {
+	if w.inSummary {
+		w.block(n)
+		return
+	}
+	w.inSummary = true
+	defer func() { w.inSummary = false }()
 	if holds(n, isHeading) {
 		w.block(n)
 		return

@@ -10,7 +10,7 @@ import (
 
 // image writes an image with its alternative text.
 func (w *writer) image(n *html.Node) {
-	if w.mode == plain || isPixel(n) {
+	if w.mode == plain || IsPixel(n) {
 		return
 	}
 	if tex := imageMath(n); tex != "" {
@@ -44,7 +44,7 @@ func (w *writer) repeats(src string) bool {
 // to its own file is only the image (firecrawl#2971).
 func (w *writer) linkedImage(n *html.Node, to string) {
 	src := w.address(ImageRef(n))
-	if isPixel(n) || src == "" {
+	if IsPixel(n) || src == "" {
 		alt := attr(n, "alt")
 		if strings.TrimSpace(alt) == "" {
 			return
@@ -103,8 +103,8 @@ func (w *writer) writeImage(n *html.Node, src string) {
 	w.imageEnd = len(w.out)
 }
 
-// isPixel tells an image that is there to count its readers or to make room.
-func isPixel(n *html.Node) bool {
+// IsPixel tells an image that is there to count its readers or to make room.
+func IsPixel(n *html.Node) bool {
 	w, h := attr(n, "width"), attr(n, "height")
 	return w == "1" || w == "0" || h == "1" || h == "0"
 }

@@ -88,6 +88,8 @@ type writer struct {
 	cell int
 	// inLink is set while text is part of a link's text.
 	inLink bool
+	// inSummary is set while a summary is written.
+	inSummary bool
 	// linked is the heading that carries the link of the card around it.
 	linked   *html.Node
 	linkedTo string

@@ -135,6 +135,7 @@ func TestHostilePagesAreWrittenInTimeAndSpace(t *testing.T) {
 		{"formulas in formulas", strings.Repeat("<span class='math inline'>a", 250) + strings.Repeat("<i>x</i>", 50_000)},
 		{"code behind much that is none", "<div class=highlight><div>" + strings.Repeat("<div>x</div>", 20_000) + strings.Repeat("<div><pre>x</pre></div>", 20_000)},
 		{"definitions", strings.Repeat("<dl><dt>a<dd>", 150) + strings.Repeat("<p>x", 20_000)},
+		{"summaries in summaries", strings.Repeat("<details><summary>a", 240) + strings.Repeat("<details><summary>a</summary></details>", 50_000)},
 		{"code wrapped many times", strings.Repeat("<div class=highlight>", 250) + strings.Repeat("<pre>x</pre>", 20_000)},
 		{"sets of sources", `<img srcset="` + strings.Repeat("a 1x,", 1<<19) + `">`},
 	}
