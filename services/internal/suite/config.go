@@ -206,8 +206,9 @@ func Load(o LoadOptions) (cfg Config, warnings []string, err error) {
 	secrets := map[string]config.SecretOrigin{}
 	warnings, err = config.Load(&cfg, config.Sources{
 		File: o.File, FileRequired: o.FileRequired, Env: o.Env, EnvPrefix: config.DefaultEnvPrefix,
-		EnvAliases: map[string]string{
-			"WEB_SEARCH_ADAPTER": "search.adapter", "BRAVE_SEARCH_API_KEY": "search.brave.api_key", "BRAVE_API_KEY": "search.brave.api_key",
+		EnvAliases: []config.EnvAlias{
+			{Variable: "WEB_SEARCH_ADAPTER", Key: "search.adapter"},
+			{Variable: "BRAVE_SEARCH_API_KEY", Key: "search.brave.api_key"}, {Variable: "BRAVE_API_KEY", Key: "search.brave.api_key"},
 		},
 		EnvIgnore: []string{"NANOCLAW_CONFIG", "NANOCLAW_TOKEN", "NANOCLAW_SERVER", "NANOCLAW_TEST_SEED", "NANOCLAW_TEST_FULL", "NANOCLAW_TEST_REDIS_URL", "NANOCLAW_TEST_MYSQL_DSN", "NANOCLAW_TEST_S3_GATEWAY"},
 		Flags:     o.Flags, Origins: o.Origins, Secrets: secrets,

@@ -22,6 +22,9 @@ const DefaultEnvPrefix = "NANOCLAW_"
 // FromFlags is the place of what was set on the command line.
 const FromFlags = "command line"
 
+// EnvAlias is a variable that stands for a key.
+type EnvAlias struct{ Variable, Key string }
+
 // Sources are the places that Load reads, weakest first.
 type Sources struct {
 	// File is a YAML file; empty for none. "${NAME}" and "${NAME:-default}" in
@@ -35,9 +38,10 @@ type Sources struct {
 	Env []string
 	// EnvPrefix is DefaultEnvPrefix when empty.
 	EnvPrefix string
-	// EnvAliases maps variables with names of their own to keys:
-	// "WEB_SEARCH_ADAPTER" to "search.adapter". The prefixed name wins.
-	EnvAliases map[string]string
+	// EnvAliases are variables with names of their own for keys:
+	// WEB_SEARCH_ADAPTER for search.adapter. The prefixed name wins, then the
+	// first of several for one key.
+	EnvAliases []EnvAlias
 	// EnvIgnore are prefixed variables that are no keys, such as the one with
 	// the path of the file.
 	EnvIgnore []string
@@ -144,8 +148,8 @@ func (d *decoder) environment(src Sources, env map[string]string) error {
 		keys[name] = key
 	}
 	set := make(map[string]string) // key -> variable that set it, among aliases
-	for _, name := range slices.Sorted(maps.Keys(src.EnvAliases)) {
-		key := src.EnvAliases[name]
+	for _, alias := range src.EnvAliases {
+		name, key := alias.Variable, alias.Key
 		if !slices.Contains(paths, key) {
 			return fmt.Errorf("config: variable %s stands for %s, which is no key", name, key)
 		}

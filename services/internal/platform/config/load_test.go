@@ -144,7 +144,7 @@ func TestLoad(t *testing.T) {
 			tc.want(&want)
 			warnings, err := config.Load(&got, config.Sources{
 				File: write(t, tc.file), Env: tc.env, Flags: tc.flags,
-				EnvAliases: map[string]string{"WEB_SEARCH_ADAPTER": "search.adapter"},
+				EnvAliases: []config.EnvAlias{{"WEB_SEARCH_ADAPTER", "search.adapter"}},
 			})
 			if err != nil || len(warnings) > 0 {
 				t.Fatalf("err = %v, warnings = %q", err, warnings)
@@ -239,19 +239,19 @@ func TestWarnings(t *testing.T) {
 			"NANOCLAW_CRAWLER_MAX_WORKER=1", "NANOCLAW_SOMETHING_ELSE_ENTIRELY=1", "NANOCLAW_CONFIG=x", "OTHER=1",
 			"BRAVE_API_KEY=one", "BRAVE_SEARCH_API_KEY=two", "notavariable",
 		},
-		EnvAliases: map[string]string{"BRAVE_API_KEY": "search.api_key", "BRAVE_SEARCH_API_KEY": "search.api_key"},
+		EnvAliases: []config.EnvAlias{{"BRAVE_SEARCH_API_KEY", "search.api_key"}, {"BRAVE_API_KEY", "search.api_key"}},
 		EnvIgnore:  []string{"NANOCLAW_CONFIG"},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if cfg.Models[0].APIKey != "sk-1234567890" || cfg.Search.APIKey != "one" {
+	if cfg.Models[0].APIKey != "sk-1234567890" || cfg.Search.APIKey != "two" {
 		t.Errorf("keys = %q, %q", cfg.Models[0].APIKey.Reveal(), cfg.Search.APIKey.Reveal())
 	}
 	for _, want := range []string{
 		"models[0].api_key: removed stray white space or quotes around the secret",
 		"environment variable NANOCLAW_CRAWLER_MAX_WORKER is no setting, did you mean NANOCLAW_CRAWLER_MAX_WORKERS?",
-		"BRAVE_API_KEY and BRAVE_SEARCH_API_KEY both set search.api_key and differ: BRAVE_API_KEY is used",
+		"BRAVE_SEARCH_API_KEY and BRAVE_API_KEY both set search.api_key and differ: BRAVE_SEARCH_API_KEY is used",
 	} {
 		if !slices.ContainsFunc(warnings, func(w string) bool { return strings.Contains(w, want) }) {
 			t.Errorf("no warning %q", want)
@@ -341,7 +341,7 @@ func TestMistakesOfTheProgram(t *testing.T) {
 		{"no struct", &number, config.Sources{}, "wants a pointer to a struct, got *int"},
 		{"no pointer", defaults(), config.Sources{}, "wants a pointer to a struct"},
 		{"two keys, one variable", &clash, config.Sources{}, "keys a.b_c and a_b.c would share the variable NANOCLAW_A_B_C"},
-		{"an alias for nothing", &cfg, config.Sources{EnvAliases: map[string]string{"X": "serch.adapter"}}, "variable X stands for serch.adapter, which is no key"},
+		{"an alias for nothing", &cfg, config.Sources{EnvAliases: []config.EnvAlias{{"X", "serch.adapter"}}}, "variable X stands for serch.adapter, which is no key"},
 		{"a field that cannot be set", &odd, config.Sources{Flags: map[string]any{"f": []int{1}}}, "f: a field of type chan int cannot be a setting"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
