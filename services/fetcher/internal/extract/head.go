@@ -23,6 +23,7 @@ type head struct {
 	body, h1, byline                 *html.Node        // the first ones
 	h1s                              int               // how many first level headings there are
 	elements                         int               // how many elements there are
+	depths                           int               // in how many others they are, in all
 	bylines                          int               // how many elements named after an author were looked at
 }
 
@@ -31,7 +32,7 @@ const maxTypes = 16 << 10
 
 func collectHead(root *html.Node) *head {
 	h := &head{meta: map[string]string{}, byLower: map[string]string{}}
-	h.walk(root)
+	h.walk(root, 1)
 	return h
 }
 
@@ -41,11 +42,12 @@ func (h *head) addTypes(s string) {
 	}
 }
 
-func (h *head) walk(n *html.Node) {
+func (h *head) walk(n *html.Node, depth int) {
 	for c := n.FirstChild; c != nil; c = c.NextSibling {
 		if c.Type == html.ElementNode {
+			h.depths += depth
 			h.element(c)
-			h.walk(c)
+			h.walk(c, depth+1)
 		}
 	}
 }

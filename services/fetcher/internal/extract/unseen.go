@@ -30,9 +30,9 @@ func (d *Document) unseen() *unseen {
 	largest := &largestHidden{}
 	d.hidden = &unseen{}
 	d.hidden.walk(d.body, largest)
-	// Whether a page waits for its scripts is decided with its content; a page
-	// of so many elements is read without that.
-	if largest.letters > 0 && d.head.elements <= maxElements && d.Content().Revealed {
+	// Whether a page waits for its scripts is decided with its content; a large
+	// page is read without that.
+	if largest.letters > 0 && !d.large() && d.Content().Revealed {
 		d.hidden = &unseen{revealed: largest.node}
 		d.hidden.walk(d.body, &largestHidden{})
 	}

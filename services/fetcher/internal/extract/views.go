@@ -61,8 +61,8 @@ func (d *Document) ContentWarnings() []string {
 	c := d.Content()
 	var warnings []string
 	switch {
-	case d.head.elements > maxElements:
-		warnings = append(warnings, fmt.Sprintf("page_large: the page has %d elements; its main content was not looked for", d.head.elements))
+	case d.large():
+		warnings = append(warnings, fmt.Sprintf("page_large: the page has %d elements, each in %d others on average; its main content was not looked for", d.head.elements, d.head.depths/d.head.elements))
 	case d.fromData:
 		warnings = append(warnings, "from_data: the elements of the page have little of its text; it was read from the page's JSON-LD")
 	case c.IsWhole():
@@ -84,8 +84,17 @@ func hiddenWarnings(letters int) []string {
 }
 
 // maxElements is how many elements a page has at most whose content is looked
-// for.
-const maxElements = 150_000
+// for, and maxDepths in how many others they are in all: the time to judge what is
+// in each other grows with it. Real pages have some hundred thousand.
+const (
+	maxElements = 150_000
+	maxDepths   = 4_000_000
+)
+
+// large reports whether the content of the page is not looked for.
+func (d *Document) large() bool {
+	return d.head.elements > maxElements || d.head.depths > maxDepths
+}
 
 // maxLinkText is how much of the text of a link is given, in bytes.
 const maxLinkText = 1000
@@ -95,7 +104,7 @@ const maxLinkText = 1000
 func (d *Document) Content() *content.Content {
 	switch {
 	case d.content != nil:
-	case d.head.elements > maxElements:
+	case d.large():
 		d.content = content.Whole(d.body)
 		d.content.Hidden = d.Unseen()
 	default:
