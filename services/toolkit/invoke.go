@@ -78,7 +78,7 @@ func Invoke(ctx context.Context, client toolv1.ToolProviderServiceClient, req *t
 		msg, err := stream.Recv()
 		switch {
 		case errors.Is(err, io.EOF):
-			return Outcome{}, fmt.Errorf("tool %s: %w", req.GetName(), ErrNoResult)
+			return Outcome{}, withoutResult(ctx, req)
 		case messageTooLarge(err):
 			return Outcome{}, tooLarge(req, opts)
 		case err != nil:
@@ -103,6 +103,19 @@ func Invoke(ctx context.Context, client toolv1.ToolProviderServiceClient, req *t
 			return assemble(req, content.String(), event.Result)
 		}
 	}
+}
+
+// withoutResult is why a stream ended well and without a result. A provider that
+// the deadline told to stop may say so by just stopping, and be heard before our
+// own timer.
+func withoutResult(ctx context.Context, req *toolv1.CallToolRequest) error {
+	if at, ok := ctx.Deadline(); ok && !time.Now().Before(at) {
+		return status.FromContextError(context.DeadlineExceeded).Err()
+	}
+	if err := ctx.Err(); err != nil {
+		return status.FromContextError(err).Err()
+	}
+	return fmt.Errorf("tool %s: %w", req.GetName(), ErrNoResult)
 }
 
 // letEnd gives the provider a moment to close its stream, so that a call that

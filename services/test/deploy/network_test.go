@@ -172,10 +172,11 @@ func TestServicesReachEachOther(t *testing.T) {
 	}
 }
 
-func TestFromWhereCodeRunsOnlyTheOrchestratorIsCalled(t *testing.T) {
+// The fetcher reads documents of workspaces.
+func TestFromWhereCodeRunsOnlyTheOrchestratorAndTheFetcherAreCalled(t *testing.T) {
 	c := render(t, "split")
 	for _, to := range targets {
-		if got := c.calls(t, "sandbox", to, "grpc") || c.calls(t, "sandbox", to, "http"); got != (to == "orchestrator") {
+		if got := c.calls(t, "sandbox", to, "grpc") || c.calls(t, "sandbox", to, "http"); got != (to == "orchestrator" || to == "fetcher") {
 			t.Errorf("the sandbox calls %s: %t", to, got)
 		}
 	}

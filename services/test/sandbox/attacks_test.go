@@ -16,6 +16,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	sandboxv1 "github.com/nanoclaw/nanoclaw/gen/go/nanoclaw/sandbox/v1"
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/gcpace"
 	"github.com/nanoclaw/nanoclaw/services/test/internal/world"
 )
 
@@ -164,7 +165,8 @@ func testAttacks(t *testing.T, s *server, n int) {
 	if reached.Load() > 0 {
 		t.Errorf("a server of the host was reached %d times", reached.Load())
 	}
-	if now := memory(t, s.Pid); now > before+96<<20 {
+	// Garbage of a busy process may lie about.
+	if now := memory(t, s.Pid); now > before+96<<20+gcpace.Spare {
 		t.Errorf("the server had %d bytes of memory and has %d", before, now)
 	}
 }
