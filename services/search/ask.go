@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/pause"
 	"github.com/nanoclaw/nanoclaw/services/search/internal/adapter"
 	"github.com/nanoclaw/nanoclaw/services/search/internal/answercache"
 	"github.com/nanoclaw/nanoclaw/services/search/internal/exchange"
@@ -91,25 +92,14 @@ func (s *Service) turn(ctx context.Context, e *engine, wait time.Duration) (outc
 			return outcome.Outcome{Code: outcome.RateLimited, Detail: "not asked: its allowance for the moment is used up", RetryAfter: left}, false
 		}
 		wait -= left
-		if err := sleep(ctx, left); err != nil {
-			return transport.Failure(context.Cause(ctx)), false
+		if err := pause.For(ctx, left); err != nil {
+			return transport.Failure(err), false
 		}
 	}
 	if err := e.gate.Wait(ctx, wait); err != nil {
 		return notOurTurn(ctx, err), false
 	}
 	return outcome.Outcome{}, true
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 // put puts the question and judges the answer.

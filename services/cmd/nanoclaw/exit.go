@@ -116,8 +116,8 @@ func explain(err error) string {
 	if errors.Is(err, errInterrupted) || errors.Is(err, context.Canceled) {
 		return "interrupted"
 	}
-	if s, ok := status.FromError(err); ok {
-		return explainStatus(s)
+	if _, ok := status.FromError(err); ok {
+		return explainStatus(rpcerr.From(err))
 	}
 	return err.Error()
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/nanoclaw/nanoclaw/services/internal/suite"
 )
 
-// formatHTML is how people call the source of a page.
+// formatHTML is how people call the source of a page, raw on the wire.
 const formatHTML = "html"
 
 // fetchFlags are the flags of fetch.
@@ -35,7 +35,7 @@ type fetchFlags struct {
 func (c *cli) fetchCommand() *cobra.Command {
 	p := fetchFlags{format: choice{value: pagecontent.Text, allowed: []string{
 		pagecontent.Text, pagecontent.Markdown, pagecontent.Links, pagecontent.Images, pagecontent.Structured, pagecontent.Metadata,
-		pagecontent.Tables, pagecontent.Feed, formatHTML, pagecontent.FullText,
+		pagecontent.Tables, pagecontent.Feed, formatHTML, pagecontent.Raw, pagecontent.FullText,
 	}}}
 	cmd := &cobra.Command{
 		Use: "fetch URL|FILE|-", Short: "Fetch a page or read a document", Args: exactly(1),

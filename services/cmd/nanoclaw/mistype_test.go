@@ -27,7 +27,7 @@ func TestMistypes(t *testing.T) {
 		{"a word for a duration", []string{"search", "hello", "--timeout", "soon"}, `--timeout: "soon" is not a duration such as 30s or 2m`},
 		{"less than no time", []string{"crawl", "http://example.com", "--timeout", "-5s"}, `--timeout: -5s is less than no time; give a duration such as 30s or 2m`},
 		{"a program with less than no time", []string{"run", "-c", "1", "--timeout", "-1s"}, `--timeout: -1s is less than no time; give a duration such as 30s or 2m`},
-		{"none of the words", []string{"fetch", "http://example.com", "--format", "link"}, `--format: "link" is none of text, markdown, links, images, structured, metadata, tables, feed, html, full_text, did you mean links?`},
+		{"none of the words", []string{"fetch", "http://example.com", "--format", "link"}, `--format: "link" is none of text, markdown, links, images, structured, metadata, tables, feed, html, raw, full_text, did you mean links?`},
 		{"nothing to search", []string{"search"}, `something is missing: nanoclaw search QUERY [flags]`},
 		{"two words without quotes", []string{"search", "two", "words"}, `"words" is too much: nanoclaw search QUERY [flags] (put quotes around text with spaces)`},
 		{"domains that contradict", []string{"search", "hello", "--allow", "a.example", "--block", "b.example"}, `--allowed-domain and --blocked-domain exclude each other: give one of them`},

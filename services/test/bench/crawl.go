@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/pause"
 )
 
 const (
@@ -171,7 +173,7 @@ func (b *bench) crawled(ctx context.Context, hosts []string, tasks [][]string, e
 			if task.Status == "completed" {
 				break
 			}
-			if err := pause(ctx, askAgain); err != nil {
+			if err := pause.For(ctx, askAgain); err != nil {
 				return f, fmt.Errorf("task %s is %s: %w", id, task.Status, err)
 			}
 		}

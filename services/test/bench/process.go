@@ -178,15 +178,3 @@ func ownCPU() (time.Duration, error) {
 	}
 	return time.Duration(r.Utime.Nano() + r.Stime.Nano()), nil
 }
-
-// pause waits, unless ctx ends first.
-func pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}

@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/pause"
 )
 
 // noModel is the address of a model that nobody asks.
@@ -53,7 +55,7 @@ func (b *bench) start(ctx context.Context) error {
 
 // idle measures a server that nobody called.
 func (s *server) idle(ctx context.Context) (u usage, goroutines int, err error) {
-	if err := pause(ctx, settled); err != nil {
+	if err := pause.For(ctx, settled); err != nil {
 		return u, 0, err
 	}
 	if u, err = s.usage(); err != nil {

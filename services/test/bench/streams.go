@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"time"
+
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/pause"
 )
 
 const (
@@ -140,7 +142,7 @@ func (p remoteProvider) measure(ctx context.Context, s *server, kind string, l l
 	if err := p.await(ctx, l.streams); err != nil {
 		return got, fmt.Errorf("open %d streams: %w", l.streams, err)
 	}
-	if err := pause(ctx, settled); err != nil {
+	if err := pause.For(ctx, settled); err != nil {
 		return got, err
 	}
 	opened, err := use.usage()
@@ -169,7 +171,7 @@ func (p remoteProvider) middle(ctx context.Context, use *process, l load, got *s
 	var at [2]usage
 	var status [2]providerStatus
 	for i, wait := range []time.Duration{edge, l.window - 2*edge} {
-		if err := pause(ctx, wait); err != nil {
+		if err := pause.For(ctx, wait); err != nil {
 			return err
 		}
 		if at[i], err = use.usage(); err != nil {
@@ -197,7 +199,7 @@ func (p remoteProvider) await(ctx context.Context, streams int) error {
 		if time.Now().After(late) {
 			return fmt.Errorf("only %d of %d streams were open after %s", status.Waiting, streams, openTime)
 		}
-		if err := pause(ctx, lookEvery); err != nil {
+		if err := pause.For(ctx, lookEvery); err != nil {
 			return err
 		}
 	}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/nanoclaw/nanoclaw/services/fetcher/internal/crawlworker/crawltest"
 	"github.com/nanoclaw/nanoclaw/services/fetcher/internal/httpfetch"
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/pause"
 )
 
 // pipes is a network in memory with one server, for time that is not the
@@ -47,7 +48,7 @@ func (p *pipes) Addr() net.Addr { return &net.TCPAddr{} }
 func (p *pipes) CheckURL(raw string) (*url.URL, error)                  { return url.Parse(raw) }
 func (p *pipes) CheckRedirect(_ *http.Request, _ []*http.Request) error { return nil }
 func (p *pipes) DialContext(ctx context.Context, _, _ string) (net.Conn, error) {
-	if !sleep(ctx, p.dial) {
+	if pause.For(ctx, p.dial) != nil {
 		return nil, ctx.Err()
 	}
 	ours, theirs := net.Pipe()

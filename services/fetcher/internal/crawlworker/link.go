@@ -11,6 +11,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/pause"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/rpcerr"
 )
 
@@ -77,19 +78,7 @@ func (b *backoff) sleep(ctx context.Context, err error) bool {
 	if asked, ok := rpcerr.RetryDelay(err); ok {
 		wait = max(wait, min(asked, b.most))
 	}
-	return sleep(ctx, wait)
-}
-
-// sleep waits, and reports whether the wait was whole.
-func sleep(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
+	return pause.For(ctx, wait) == nil
 }
 
 // quiet is ctx for calls that would each be a trace of its own, every second,

@@ -5,6 +5,8 @@ import (
 	"net/http/httptrace"
 	"sync/atomic"
 	"time"
+
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/pause"
 )
 
 // pace keeps the distance between the requests of a batch. The distance counts
@@ -39,7 +41,7 @@ func (t *turn) wait(ctx context.Context) bool {
 	t.done() // of a request that was never written
 	select {
 	case last := <-t.pace.turn:
-		if d := time.Until(last.Add(t.pace.gap)); d > 0 && !sleep(ctx, d) {
+		if d := time.Until(last.Add(t.pace.gap)); d > 0 && pause.For(ctx, d) != nil {
 			t.pace.turn <- last
 			return false
 		}

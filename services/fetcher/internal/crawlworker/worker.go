@@ -9,6 +9,7 @@ import (
 
 	taskmanagerv1 "github.com/nanoclaw/nanoclaw/gen/go/nanoclaw/taskmanager/v1"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/auth"
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/pause"
 )
 
 // Worker fetches batches. Run it once.
@@ -130,7 +131,7 @@ func (w *Worker) next(ctx, life context.Context) (*taskmanagerv1.CrawlBatch, *le
 		case b == nil:
 			w.link.works(life, asked)
 			if time.Since(asked) < w.Times.Empty { // no long poll: do not turn in circles
-				sleep(ctx, w.Times.Empty)
+				_ = pause.For(ctx, w.Times.Empty) // the loop looks at ctx
 			}
 			wait.reset()
 		default:

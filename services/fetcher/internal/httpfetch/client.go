@@ -10,6 +10,8 @@ import (
 	"net/http"
 	"net/url"
 	"time"
+
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/pause"
 )
 
 // Guard decides where the client may go. The address of every request and
@@ -146,7 +148,7 @@ func (c *Client) Get(ctx context.Context, req Request) (*Response, error) {
 			failure.Attempts = attempt
 		}
 		wait, again := c.retryIn(ctx, attempt, retries, resp, failure)
-		if again && sleep(ctx, wait) {
+		if again && pause.For(ctx, wait) == nil {
 			continue
 		}
 		if failure != nil {

@@ -42,18 +42,6 @@ func (c *Client) retryIn(ctx context.Context, attempt, retries int, resp *Respon
 	return wait, true
 }
 
-// sleep waits and says whether the wait was whole.
-func sleep(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
-}
-
 // maxParsedRetryAfter keeps absurd values from overflowing.
 const maxParsedRetryAfter = 365 * 24 * time.Hour
 

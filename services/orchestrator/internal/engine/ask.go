@@ -4,11 +4,11 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"time"
 
 	"google.golang.org/protobuf/proto"
 
 	pb "github.com/nanoclaw/nanoclaw/gen/go/nanoclaw/orchestrator/v1"
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/pause"
 	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/prompt"
 	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/provider"
 	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/run"
@@ -51,7 +51,7 @@ func (t *turn) ask(ctx context.Context, v verdict) error {
 		}
 		switch {
 		case again:
-			if err := sleep(ctx, wait); err != nil {
+			if err := pause.For(ctx, wait); err != nil {
 				return err
 			}
 		case other:
@@ -221,17 +221,6 @@ func (t *turn) historyFor(m Model, own prompt.Own) []provider.Message {
 // empty reports an answer without anything in it.
 func empty(r provider.Response) bool {
 	return strings.TrimSpace(r.Text) == "" && len(r.Calls) == 0 && r.Finish != provider.FinishLength && r.Finish != provider.FinishContentFilter
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
 }
 
 // keep stores the answer of a model call with the calls that it proposed.

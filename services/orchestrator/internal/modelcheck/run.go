@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/pause"
 	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/provider"
 )
 
@@ -41,7 +42,7 @@ func Run(ctx context.Context, model provider.Streamer, cases []Case, tell func(P
 				break
 			}
 			tell(Progress{Round: i, Rounds: len(cases), Wait: e.RetryAfter})
-			if !sleep(ctx, e.RetryAfter) {
+			if pause.For(ctx, e.RetryAfter) != nil {
 				return results, interrupted(ctx)
 			}
 			r = Judge(c, ask(ctx, model, c))
@@ -106,16 +107,4 @@ func ask(ctx context.Context, model provider.Streamer, c Case) Answer {
 	})
 	a.Took = time.Since(began)
 	return a
-}
-
-// sleep waits and reports whether ctx lasted as long.
-func sleep(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }

@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"strings"
 	"time"
 
@@ -95,19 +94,11 @@ func (a *Adapter) Plan(q adapter.Query) (adapter.Plan, error) {
 	default:
 		b.Freshness = f.From.Format(time.DateOnly) + ".." + f.To.Format(time.DateOnly)
 	}
-	data, err := adapter.JSONBody(b)
+	request, err := adapter.BearerPost(cmp.Or(a.cfg.BaseURL, DefaultBaseURL), "/v1/web-search", a.cfg.Key, b)
 	if err != nil {
-		return adapter.Plan{}, fmt.Errorf("bocha: write request: %w", err)
+		return adapter.Plan{}, fmt.Errorf("bocha: %w", err)
 	}
-	return adapter.Plan{Dropped: dropped, Request: adapter.Request{
-		Method: http.MethodPost,
-		URL:    strings.TrimSuffix(cmp.Or(a.cfg.BaseURL, DefaultBaseURL), "/") + "/v1/web-search",
-		Header: http.Header{
-			"Accept": {"application/json"}, "Accept-Encoding": {"gzip"}, "Content-Type": {"application/json"},
-			"Authorization": {"Bearer " + a.cfg.Key},
-		},
-		Body: data, Keyed: true,
-	}}, nil
+	return adapter.Plan{Dropped: dropped, Request: request}, nil
 }
 
 type answer struct {

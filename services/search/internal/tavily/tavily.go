@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"strings"
 	"time"
 
@@ -116,19 +115,11 @@ func (a *Adapter) Plan(q adapter.Query) (adapter.Plan, error) {
 	if q.Passages {
 		b.SearchDepth, b.Chunks = "advanced", chunks(q)
 	}
-	data, err := adapter.JSONBody(b)
+	request, err := adapter.BearerPost(cmp.Or(a.cfg.BaseURL, DefaultBaseURL), "/search", a.cfg.Key, b)
 	if err != nil {
-		return adapter.Plan{}, fmt.Errorf("tavily: write request: %w", err)
+		return adapter.Plan{}, fmt.Errorf("tavily: %w", err)
 	}
-	plan := adapter.Plan{Dropped: dropped, Request: adapter.Request{
-		Method: http.MethodPost,
-		URL:    strings.TrimSuffix(cmp.Or(a.cfg.BaseURL, DefaultBaseURL), "/") + "/search",
-		Header: http.Header{
-			"Accept": {"application/json"}, "Accept-Encoding": {"gzip"}, "Content-Type": {"application/json"},
-			"Authorization": {"Bearer " + a.cfg.Key},
-		},
-		Body: data, Keyed: true,
-	}}
+	plan := adapter.Plan{Dropped: dropped, Request: request}
 	if short {
 		plan.SentText = text
 	}

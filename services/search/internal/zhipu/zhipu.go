@@ -6,8 +6,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"net/http"
-	"strings"
 
 	"github.com/nanoclaw/nanoclaw/services/search/internal/adapter"
 	"github.com/nanoclaw/nanoclaw/services/search/internal/jsonapi"
@@ -114,19 +112,11 @@ func (a *Adapter) Plan(q adapter.Query) (adapter.Plan, error) {
 	if q.Passages {
 		b.ContentSize = "high"
 	}
-	data, err := adapter.JSONBody(b)
+	request, err := adapter.BearerPost(cmp.Or(a.cfg.BaseURL, DefaultBaseURL), "/web_search", a.cfg.Key, b)
 	if err != nil {
-		return adapter.Plan{}, fmt.Errorf("zhipu: write request: %w", err)
+		return adapter.Plan{}, fmt.Errorf("zhipu: %w", err)
 	}
-	plan := adapter.Plan{Dropped: dropped, Request: adapter.Request{
-		Method: http.MethodPost,
-		URL:    strings.TrimSuffix(cmp.Or(a.cfg.BaseURL, DefaultBaseURL), "/") + "/web_search",
-		Header: http.Header{
-			"Accept": {"application/json"}, "Accept-Encoding": {"gzip"}, "Content-Type": {"application/json"},
-			"Authorization": {"Bearer " + a.cfg.Key},
-		},
-		Body: data, Keyed: true,
-	}}
+	plan := adapter.Plan{Dropped: dropped, Request: request}
 	if short {
 		plan.SentText = text
 	}
