@@ -9,6 +9,6 @@
 //
 // The insides, each a package of its own: httpfetch gets a body, robots knows
 // what a site lets us ask for, contenttype and charset say what a body is,
-// extract reads HTML and document everything else, markdown writes HTML down, and
-// cleanse makes texts harmless for a model.
+// extract reads HTML and document everything else, and markdown writes HTML down.
+// The platform's cleanse makes texts harmless for a model.
 package fetcher

@@ -8,10 +8,10 @@ import (
 	"strings"
 
 	"github.com/nanoclaw/nanoclaw/services/fetcher/internal/charset"
-	"github.com/nanoclaw/nanoclaw/services/fetcher/internal/cleanse"
 	"github.com/nanoclaw/nanoclaw/services/fetcher/internal/contenttype"
 	"github.com/nanoclaw/nanoclaw/services/fetcher/internal/document"
 	"github.com/nanoclaw/nanoclaw/services/fetcher/internal/extract"
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/cleanse"
 )
 
 // source is a body to be read.

@@ -4,11 +4,11 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/nanoclaw/nanoclaw/services/fetcher/internal/cleanse"
 	"github.com/nanoclaw/nanoclaw/services/fetcher/internal/contenttype"
 	"github.com/nanoclaw/nanoclaw/services/fetcher/internal/document"
 	"github.com/nanoclaw/nanoclaw/services/fetcher/internal/extract"
 	"github.com/nanoclaw/nanoclaw/services/fetcher/internal/markdown"
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/cleanse"
 )
 
 // text is the main content of HTML, the content of a document, and other text as

@@ -6,7 +6,7 @@ import (
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
 
-	"github.com/nanoclaw/nanoclaw/services/fetcher/internal/cleanse"
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/cleanse"
 )
 
 // attributes reads what the attributes of an element say into its row.

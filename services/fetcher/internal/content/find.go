@@ -4,7 +4,7 @@ import (
 	"golang.org/x/net/html"
 
 	"github.com/nanoclaw/nanoclaw/services/fetcher/internal/clean"
-	"github.com/nanoclaw/nanoclaw/services/fetcher/internal/cleanse"
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/cleanse"
 )
 
 // Content is the part of a page that its readers came for.

@@ -7,8 +7,8 @@ import (
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
 
-	"github.com/nanoclaw/nanoclaw/services/fetcher/internal/cleanse"
 	"github.com/nanoclaw/nanoclaw/services/fetcher/internal/content"
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/cleanse"
 )
 
 // separators stand between the title of a page and the name of its site; those

@@ -5,7 +5,7 @@ import (
 	"golang.org/x/net/html/atom"
 
 	"github.com/nanoclaw/nanoclaw/services/fetcher/internal/clean"
-	"github.com/nanoclaw/nanoclaw/services/fetcher/internal/cleanse"
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/cleanse"
 )
 
 // unseen is what no reader of the page sees.
