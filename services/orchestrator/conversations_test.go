@@ -14,6 +14,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	pb "github.com/nanoclaw/nanoclaw/gen/go/nanoclaw/orchestrator/v1"
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/ident"
 	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/schema"
 )
 
@@ -196,7 +197,7 @@ func TestAPageOfHeavyMessagesEndsEarly(t *testing.T) {
 	err := w.svc.db.Write(t.Context(), func(ctx context.Context, tx bun.IDB) error {
 		heavy := schema.Message{ConversationID: id, UserID: "ann", Role: schema.RoleUser, Content: strings.Repeat("纳", 200_000)} // 600 kB
 		for range 10 {
-			heavy.ParentID, heavy.ID, heavy.PathLength = heavy.ID, schema.NewID(schema.MessagePrefix), heavy.PathLength+1
+			heavy.ParentID, heavy.ID, heavy.PathLength = heavy.ID, ident.New(schema.MessagePrefix), heavy.PathLength+1
 			if _, err := tx.NewInsert().Model(&heavy).Exec(ctx); err != nil {
 				return err
 			}

@@ -18,6 +18,7 @@ import (
 	toolv1 "github.com/nanoclaw/nanoclaw/gen/go/nanoclaw/tool/v1"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/auth"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/blob"
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/ident"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/rpc"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/store"
 	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/api"
@@ -207,7 +208,7 @@ func (s *Service) assemble(cfg Config, deps Deps) (err error) {
 	conversations := &conversation.Store{DB: s.db, Now: deps.Now}
 	s.engine = engine.New(cfg.engine(), engine.Deps{
 		Runs: s.runs, Conversations: conversations, Results: s.results, Hub: hub, Tools: s.registry, Models: s.models,
-		Owner: run.Owner{ID: schema.NewID("own_"), Addr: deps.Peers.Address()}, Peers: deps.Peers, Log: deps.Log, Now: deps.Now,
+		Owner: run.Owner{ID: ident.New("own_"), Addr: deps.Peers.Address()}, Peers: deps.Peers, Log: deps.Log, Now: deps.Now,
 	})
 	watcher := &watch.Watcher{Runs: s.runs, Hub: hub, Draining: s.draining, Peers: deps.Peers}
 	s.conversations = &api.Conversations{

@@ -20,6 +20,7 @@ import (
 	taskmanagerv1 "github.com/nanoclaw/nanoclaw/gen/go/nanoclaw/taskmanager/v1"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/blob"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/effectkeys"
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/ident"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/netguard"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/store"
 	"github.com/nanoclaw/nanoclaw/services/taskmanager/internal/board"
@@ -124,7 +125,7 @@ func (s *Service) open(ctx context.Context, deps Deps) (err error) {
 		return err
 	}
 	shared, clock := s.db.Driver() == store.DriverMySQL, s.clock()
-	s.keys = effectkeys.New(s.db, schema.NewID(schema.OwnerPrefix))
+	s.keys = effectkeys.New(s.db, ident.New(schema.OwnerPrefix))
 	s.tasks = &task.Store{DB: s.db, Clock: clock, MaxPerUser: s.cfg.MaxTasksPerUser}
 	s.frontier = &frontier.Store{DB: s.db, Clock: clock, RunningPerUser: s.cfg.RunningPerUser, Policy: func(hostport string) host.Policy {
 		return host.Policy{Gap: s.cfg.HostGap, Local: deps.Local(hostport), MaxRetries: s.cfg.MaxRetries, Jitter: rand.Float64}

@@ -12,6 +12,7 @@ import (
 
 	fetcherv1 "github.com/nanoclaw/nanoclaw/gen/go/nanoclaw/fetcher/v1"
 	pb "github.com/nanoclaw/nanoclaw/gen/go/nanoclaw/taskmanager/v1"
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/ident"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/netguard"
 	"github.com/nanoclaw/nanoclaw/services/taskmanager/internal/schema"
 )
@@ -136,7 +137,7 @@ func TestTasksOfOthersAreNotThere(t *testing.T) {
 			}
 		}
 	}
-	list, err := w.svc.ListCrawlTasks(as("bob"), &pb.ListCrawlTasksRequest{Cursor: schema.NewID(schema.TaskPrefix)})
+	list, err := w.svc.ListCrawlTasks(as("bob"), &pb.ListCrawlTasksRequest{Cursor: ident.New(schema.TaskPrefix)})
 	if err != nil || len(list.Items) != 0 {
 		t.Errorf("%v, %v", list, err)
 	}

@@ -15,6 +15,7 @@ import (
 
 	pb "github.com/nanoclaw/nanoclaw/gen/go/nanoclaw/taskmanager/v1"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/auth"
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/ident"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/netguard"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/rpcerr"
 	"github.com/nanoclaw/nanoclaw/services/taskmanager/internal/schema"
@@ -181,7 +182,7 @@ func (s *Service) ListCrawlTasks(ctx context.Context, req *pb.ListCrawlTasksRequ
 	if req.Limit != nil {
 		limit = int(req.GetLimit())
 	}
-	if c := req.GetCursor(); c != "" && !schema.IsID(c, schema.TaskPrefix) {
+	if c := req.GetCursor(); c != "" && !ident.Is(c, schema.TaskPrefix) {
 		return nil, rpcerr.InvalidArgument("cursor", "it must be the next_cursor of an answer")
 	}
 	rows, err := s.tasks.List(ctx, p.UserID, req.GetStatus(), req.GetCursor(), limit+1)

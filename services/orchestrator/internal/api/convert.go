@@ -8,10 +8,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/oklog/ulid/v2"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	pb "github.com/nanoclaw/nanoclaw/gen/go/nanoclaw/orchestrator/v1"
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/ident"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/rpcerr"
 	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/engine"
 	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/prompt"
@@ -196,11 +196,7 @@ func page(limit *int32) int {
 
 // checkCursor refuses what is not the id of an item. The item itself may be gone.
 func checkCursor(cursor, prefix string) error {
-	if cursor == "" {
-		return nil
-	}
-	id, ok := strings.CutPrefix(cursor, prefix)
-	if _, err := ulid.ParseStrict(id); !ok || err != nil {
+	if cursor != "" && !ident.Is(cursor, prefix) {
 		return rpcerr.InvalidArgument("cursor", "it is not the next_cursor of a page of this list")
 	}
 	return nil

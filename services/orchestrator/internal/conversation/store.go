@@ -12,6 +12,7 @@ import (
 
 	"github.com/uptrace/bun"
 
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/ident"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/store"
 	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/idempotency"
 	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/schema"
@@ -40,7 +41,7 @@ func (s *Store) Create(ctx context.Context, userID, title, model, systemPrompt s
 func (s *Store) CreateOnce(ctx context.Context, userID, title, model, systemPrompt string, key idempotency.Key) (schema.Conversation, error) {
 	now := s.Now()
 	made := schema.Conversation{
-		ID: schema.NewID(schema.ConversationPrefix), UserID: userID, Title: title, Model: model,
+		ID: ident.New(schema.ConversationPrefix), UserID: userID, Title: title, Model: model,
 		SystemPrompt: systemPrompt, CreatedAt: now.UnixMilli(), UpdatedAt: now.UnixMilli(),
 	}
 	var c schema.Conversation

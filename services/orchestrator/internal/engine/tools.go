@@ -14,6 +14,7 @@ import (
 
 	pb "github.com/nanoclaw/nanoclaw/gen/go/nanoclaw/orchestrator/v1"
 	toolv1 "github.com/nanoclaw/nanoclaw/gen/go/nanoclaw/tool/v1"
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/ident"
 	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/dispatch"
 	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/gate"
 	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/prompt"
@@ -31,7 +32,7 @@ func (t *turn) plan(round int, proposed []provider.Call) []schema.ToolCall {
 	for i, p := range proposed {
 		d := gate.Decide(tools, gate.Call{Name: p.Name, Arguments: p.Arguments, Ordinal: i}, t.cfg.MaxCalls)
 		c := schema.ToolCall{
-			ID: schema.NewID(schema.ToolCallPrefix), RunID: t.run.ID, ConversationID: t.run.ConversationID, UserID: t.run.UserID,
+			ID: ident.New(schema.ToolCallPrefix), RunID: t.run.ID, ConversationID: t.run.ConversationID, UserID: t.run.UserID,
 			Round: round, Ordinal: i, ProviderCallID: clip(p.ID, 200), Name: clip(p.Name, 200),
 			Arguments: p.Arguments, Extra: string(p.Extra), ArgsCanonical: string(d.Canonical), ArgsSHA256: d.Hash,
 			State: schema.CallPlanned, TraceID: t.run.TraceID, CreatedAt: t.Now().UnixMilli(),

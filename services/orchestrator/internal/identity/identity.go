@@ -18,6 +18,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/auth"
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/ident"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/store"
 	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/schema"
 )
@@ -89,7 +90,7 @@ func (s *Store) Owner(ctx context.Context) (string, error) {
 		if !errors.Is(err, sql.ErrNoRows) {
 			return err
 		}
-		made := schema.User{ID: schema.NewID(schema.UserPrefix), Name: ownerName, CreatedAt: s.Now().UnixMilli()}
+		made := schema.User{ID: ident.New(schema.UserPrefix), Name: ownerName, CreatedAt: s.Now().UnixMilli()}
 		if _, err = tx.NewInsert().Model(&made).Ignore().Exec(ctx); err != nil {
 			return err
 		}
@@ -218,7 +219,7 @@ func (s *Store) make(userID, name string, scopes []string) (token string, t sche
 	_, _ = rand.Read(random) // never fails: crypto/rand ends the process instead
 	token = tokenPrefix + base64.RawURLEncoding.EncodeToString(random)
 	return token, schema.Token{
-		ID: schema.NewID(schema.TokenPrefix), UserID: userID, Name: name, Hash: hash(token), Prefix: token[:shownChars],
+		ID: ident.New(schema.TokenPrefix), UserID: userID, Name: name, Hash: hash(token), Prefix: token[:shownChars],
 		Scopes: strings.Join(slices.Compact(slices.Sorted(slices.Values(scopes))), " "), CreatedAt: s.Now().UnixMilli(),
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"google.golang.org/grpc/codes"
 
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/auth"
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/ident"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/rpcerr"
 	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/dispatch"
 	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/engine"
@@ -64,7 +65,7 @@ func (v *Invoker) Do(ctx context.Context, p auth.Principal, req Request) (schema
 			WithField("Idempotency-Key", "it is missing")
 	}
 	c := schema.ToolCall{
-		ID: schema.NewID(schema.ToolCallPrefix), UserID: p.UserID, Name: d.Tool.Name, Arguments: string(d.Canonical),
+		ID: ident.New(schema.ToolCallPrefix), UserID: p.UserID, Name: d.Tool.Name, Arguments: string(d.Canonical),
 		ArgsCanonical: string(d.Canonical), ArgsSHA256: d.Hash, Effect: d.Tool.Effect, Decision: string(d.Verdict),
 	}
 	c.EffectKey = engine.EffectKey(c.ID, 0, 0, c.Name, c.ArgsSHA256)

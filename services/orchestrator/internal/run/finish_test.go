@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	pb "github.com/nanoclaw/nanoclaw/gen/go/nanoclaw/orchestrator/v1"
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/ident"
 	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/idempotency"
 	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/schema"
 )
@@ -168,7 +169,7 @@ func TestCancelInEachStatus(t *testing.T) {
 func TestCallsWithoutARun(t *testing.T) {
 	w := newWorld(t)
 	call := func() schema.ToolCall {
-		return schema.ToolCall{ID: schema.NewID("call_"), UserID: "ann", Name: "tool", EffectKey: schema.NewID("k")}
+		return schema.ToolCall{ID: ident.New("call_"), UserID: "ann", Name: "tool", EffectKey: ident.New("k")}
 	}
 	key := idempotency.Key{Route: "invoke/tool", Key: "k", BodySHA256: "b"}
 	c := call()

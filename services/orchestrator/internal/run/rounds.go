@@ -8,6 +8,7 @@ import (
 	"github.com/uptrace/bun"
 
 	pb "github.com/nanoclaw/nanoclaw/gen/go/nanoclaw/orchestrator/v1"
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/ident"
 	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/schema"
 	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/taint"
 )
@@ -18,7 +19,7 @@ func (s *Store) BeginCall(ctx context.Context, l Lease, userID, model string, ro
 	var mc schema.ModelCall
 	err := s.Commit(ctx, l, func(ctx context.Context, tx bun.IDB) error {
 		mc = schema.ModelCall{ // a new one each time: the one before may be there, and is abandoned
-			ID: schema.NewID(schema.ModelCallPrefix), RunID: l.RunID, UserID: userID, Round: round,
+			ID: ident.New(schema.ModelCallPrefix), RunID: l.RunID, UserID: userID, Round: round,
 			State: schema.ModelCallStarted, Model: model, StartedAt: s.Now().UnixMilli(),
 		}
 		if err := abandonCalls(ctx, tx, l.RunID, s.Now()); err != nil {

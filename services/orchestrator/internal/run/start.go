@@ -11,6 +11,7 @@ import (
 	"github.com/uptrace/bun"
 
 	pb "github.com/nanoclaw/nanoclaw/gen/go/nanoclaw/orchestrator/v1"
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/ident"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/store"
 	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/idempotency"
 	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/schema"
@@ -81,7 +82,7 @@ func (s *Store) Start(ctx context.Context, req Request, owner Owner, limits Limi
 // startBy is Start by a way to write.
 func (s *Store) startBy(ctx context.Context, write func(context.Context, closure) error, req Request, owner Owner, limits Limits) (Started, error) {
 	var out Started
-	runID, messageID, userMessageID := schema.NewID(schema.RunPrefix), schema.NewID(schema.MessagePrefix), schema.NewID(schema.MessagePrefix)
+	runID, messageID, userMessageID := ident.New(schema.RunPrefix), ident.New(schema.MessagePrefix), ident.New(schema.MessagePrefix)
 	if req.Content != "" { // the question sorts before its answer
 		userMessageID, messageID = messageID, userMessageID
 	}
@@ -115,7 +116,7 @@ func (s *Store) startBy(ctx context.Context, write func(context.Context, closure
 			r.LeaseOwner, r.LeaseAddr, r.LeaseEpoch, r.LeaseUntil = owner.ID, owner.Addr, 1, leased+LeaseTime.Milliseconds()
 			out.Lease = Lease{RunID: r.ID, Owner: owner.ID, Epoch: 1}
 			out.Call = schema.ModelCall{
-				ID: schema.NewID(schema.ModelCallPrefix), RunID: r.ID, UserID: r.UserID, Round: 1, Attempt: 1,
+				ID: ident.New(schema.ModelCallPrefix), RunID: r.ID, UserID: r.UserID, Round: 1, Attempt: 1,
 				State: schema.ModelCallStarted, Model: r.Model, StartedAt: now.UnixMilli(),
 			}
 			if _, err := tx.NewInsert().Model(&out.Call).Exec(ctx); err != nil {

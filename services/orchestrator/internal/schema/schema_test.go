@@ -7,7 +7,6 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -265,31 +264,6 @@ func TestWhatIsBeyondItsRetentionGoes(t *testing.T) {
 			t.Errorf("%s: %v, want %s (%v)", query, left, want, err)
 		}
 	}
-}
-
-func TestIDsSortByAge(t *testing.T) {
-	var mu sync.Mutex
-	seen := map[string]bool{}
-	var wg sync.WaitGroup
-	for range 8 {
-		wg.Go(func() {
-			last := ""
-			for range 500 {
-				id := schema.NewID(schema.RunPrefix)
-				if id <= last || len(id) != len("run_")+26 {
-					t.Errorf("%s after %s", id, last)
-				}
-				last = id
-				mu.Lock()
-				if seen[id] {
-					t.Errorf("%s twice", id)
-				}
-				seen[id] = true
-				mu.Unlock()
-			}
-		})
-	}
-	wg.Wait()
 }
 
 func TestTimes(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/uptrace/bun"
 
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/ident"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/store"
 	"github.com/nanoclaw/nanoclaw/services/taskmanager/internal/host"
 	"github.com/nanoclaw/nanoclaw/services/taskmanager/internal/ledger"
@@ -42,7 +43,7 @@ type Leased struct {
 // answers ErrNotNow.
 func (s *Store) Lease(ctx context.Context, want Want) (Leased, error) {
 	var out Leased
-	id := schema.NewID(schema.LeasePrefix)
+	id := ident.New(schema.LeasePrefix)
 	err := s.DB.Write(ctx, func(ctx context.Context, tx bun.IDB) error {
 		out = Leased{}
 		now, err := s.Clock(ctx, tx)

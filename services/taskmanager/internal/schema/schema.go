@@ -4,14 +4,9 @@
 package schema
 
 import (
-	"crypto/rand"
 	"embed"
 	"io/fs"
-	"strings"
-	"sync"
 	"time"
-
-	"github.com/oklog/ulid/v2"
 )
 
 //go:embed migrations/*/*.sql
@@ -33,29 +28,6 @@ const (
 	LeasePrefix = "lease_"
 	OwnerPrefix = "own_"
 )
-
-var entropy = struct {
-	sync.Mutex
-	*ulid.MonotonicEntropy
-}{MonotonicEntropy: ulid.Monotonic(rand.Reader, 0)}
-
-// NewID makes an id with the given prefix. Ids made by one process are in order
-// also within a millisecond.
-func NewID(prefix string) string {
-	entropy.Lock()
-	defer entropy.Unlock()
-	return prefix + strings.ToLower(ulid.MustNew(ulid.Now(), entropy.MonotonicEntropy).String())
-}
-
-// IsID says whether s is an id as NewID makes them with the given prefix.
-func IsID(s, prefix string) bool {
-	id, ok := strings.CutPrefix(s, prefix)
-	if !ok || id != strings.ToLower(id) {
-		return false
-	}
-	_, err := ulid.ParseStrict(id)
-	return err == nil
-}
 
 // Time is the time that the tables keep as ms; the zero time for 0.
 func Time(ms int64) time.Time {

@@ -169,7 +169,7 @@ func statements(t *testing.T, files fs.FS, driver, table string) (out []string) 
 	}
 	for s := range strings.SplitSeq(string(text), ";\n") {
 		if strings.Contains(s, " "+table+" (") {
-			out = append(out, spaces.ReplaceAllString(s[strings.Index(s, "CREATE "):], " "))
+			out = append(out, strings.Join(strings.Fields(s[strings.Index(s, "CREATE "):]), " "))
 		}
 	}
 	return out

@@ -10,6 +10,7 @@ import (
 
 	"github.com/uptrace/bun"
 
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/ident"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/store"
 	"github.com/nanoclaw/nanoclaw/services/taskmanager/internal/frontier"
 	"github.com/nanoclaw/nanoclaw/services/taskmanager/internal/ledger"
@@ -64,7 +65,7 @@ type Request struct {
 // came before answers the task of then.
 func (s *Store) Create(ctx context.Context, req Request) (schema.Task, error) {
 	var t schema.Task
-	id := schema.NewID(schema.TaskPrefix)
+	id := ident.New(schema.TaskPrefix)
 	err := s.DB.Write(ctx, func(ctx context.Context, tx bun.IDB) error {
 		now, err := s.Clock(ctx, tx)
 		if err != nil {
