@@ -9,8 +9,8 @@ import (
 )
 
 // Every view of a page is cleansed here, at its source, for a model may read any
-// of them: raw too, which is told in a warning as everywhere. Addresses stay as
-// they are, for they would lead nowhere.
+// of them: raw too, which is told in a warning as everywhere. So are warnings and
+// errors, which quote names of strangers. Addresses lead where they led.
 
 // harmless cleanses one text of the page and remembers what was done to it.
 func (p *page) harmless(s string) string {
@@ -26,9 +26,17 @@ func (p *page) each(texts ...*string) {
 	}
 }
 
+// harmlessAddress is harmless for an address of the page.
+func (p *page) harmlessAddress(s string) string {
+	s, r := cleanse.Address(s)
+	p.cleansed = p.cleansed.Add(r)
+	return s
+}
+
 func (p *page) harmlessLinks(links []extract.Link) []extract.Link {
 	for i := range links {
 		p.each(&links[i].Text)
+		links[i].URL = p.harmlessAddress(links[i].URL)
 	}
 	return links
 }
@@ -36,6 +44,7 @@ func (p *page) harmlessLinks(links []extract.Link) []extract.Link {
 func (p *page) harmlessImages(images []extract.Image) []extract.Image {
 	for i := range images {
 		p.each(&images[i].Alt)
+		images[i].Src = p.harmlessAddress(images[i].Src)
 	}
 	return images
 }
@@ -58,9 +67,7 @@ func (p *page) harmlessTables(tables []document.Table) []document.Table {
 
 func (p *page) harmlessStructured(s extract.Structured) extract.Structured {
 	p.each(&s.Title)
-	for name, value := range s.Meta {
-		s.Meta[name] = p.harmless(value)
-	}
+	s.Meta = p.harmlessProperties(s.Meta)
 	for i := range s.Headings {
 		p.each(&s.Headings[i].Text)
 	}
@@ -71,12 +78,14 @@ func (p *page) harmlessStructured(s extract.Structured) extract.Structured {
 }
 
 func (p *page) harmlessMetadata(m extract.Metadata) extract.Metadata {
-	p.each(&m.Title, &m.Description, &m.SiteName, &m.Byline, &m.Published, &m.Language)
+	p.each(&m.Title, &m.Description, &m.SiteName, &m.Byline, &m.Published, &m.Modified, &m.Language)
+	m.Canonical, m.Image = p.harmlessAddress(m.Canonical), p.harmlessAddress(m.Image)
 	return m
 }
 
 func (p *page) harmlessItem(i document.FeedItem) document.FeedItem {
 	p.each(&i.Title, &i.ID, &i.Author, &i.Published, &i.Updated, &i.Summary)
+	i.URL = p.harmlessAddress(i.URL)
 	categories := make([]string, len(i.Categories))
 	for k, c := range i.Categories {
 		categories[k] = p.harmless(c)
@@ -85,22 +94,38 @@ func (p *page) harmlessItem(i document.FeedItem) document.FeedItem {
 	return i
 }
 
+// harmlessProperties gives a cleansed copy. Names that are one when cleansed are
+// told once.
 func (p *page) harmlessProperties(properties map[string]string) map[string]string {
 	out := make(map[string]string, len(properties))
-	for name, value := range properties {
-		out[name] = p.harmless(value)
+	for _, name := range sortedKeys(properties) {
+		out[p.harmless(name)] = p.harmless(properties[name])
 	}
 	return out
 }
 
+// harmlessWarnings cleanses what was told of the page.
+func (p *page) harmlessWarnings() {
+	for i := range p.warnings {
+		p.each(&p.warnings[i])
+	}
+}
+
+// harmless cleanses words about an answer that is no page.
+func harmless(s string) string {
+	s, _ = cleanse.Text(s)
+	return s
+}
+
+// harmlessAddress cleanses an address that led to a page.
+func harmlessAddress(s string) string {
+	s, _ = cleanse.Address(s)
+	return s
+}
+
 // tellCleansed says what was done to the texts.
 func (p *page) tellCleansed() {
-	if n := p.cleansed.Invisible; n > 0 {
-		p.warn("invisible: %d characters that have no shape were left out", n)
-	}
-	if n := p.cleansed.Markers; n > 0 {
-		p.warn("neutralised: %d places that imitate the markup of a chat or a call of a tool have a · in them now", n)
-	}
+	p.warnings = append(p.warnings, p.cleansed.Warnings()...)
 }
 
 // countCleansed puts the same into the metadata.

@@ -41,9 +41,11 @@ const retrySoon = 5 * time.Second
 
 // shape gives a failure the code and reason that callers decide by.
 func shape(f *httpfetch.Error) *rpcerr.Error {
-	e := shapeKind(f).WithCause(f)
-	if f.Host != "" {
-		e = e.WithMeta("host", f.Host)
+	told := *f
+	told.Message, told.Host = harmless(f.Message), harmless(f.Host) // strangers may have put them into headers
+	e := shapeKind(&told).WithCause(f)
+	if told.Host != "" {
+		e = e.WithMeta("host", told.Host)
 	}
 	return e.WithMeta("attempts", strconv.Itoa(f.Attempts))
 }
@@ -104,7 +106,7 @@ func refusalReason(guard string) string {
 // shapeUnreadable tells a fetch what is wrong with what came, and the type, so that
 // the caller knows what it is instead. What broke off is no wonder damaged.
 func shapeUnreadable(e *document.Error, brokeOff bool) error {
-	words := e.Words
+	words := harmless(e.Words)
 	if brokeOff {
 		words += "; only a part of it came: it is longer than what is fetched, or the connection broke"
 	}

@@ -131,6 +131,7 @@ func shapeDocument(err error) error {
 	if !errors.As(err, &e) {
 		return err
 	}
-	return rpcerr.New(codes.InvalidArgument, string(e.Reason), "%s", e.Words).WithField("data", e.Words).
+	words := harmless(e.Words)
+	return rpcerr.New(codes.InvalidArgument, string(e.Reason), "%s", words).WithField("data", words).
 		WithMeta("content_type", e.Type).WithCause(err)
 }

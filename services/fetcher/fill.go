@@ -169,7 +169,8 @@ func (p *page) feedPart(q query) (*fetcherv1.Feed, cut) {
 	f := p.file.Feed
 	items, c := cutItems(f.Items, q.offset, q.maxChars)
 	out := &fetcherv1.Feed{
-		Title: p.harmless(f.Title), Description: p.harmless(f.Description), Url: f.URL, Language: f.Language, Updated: f.Updated, TotalItems: clampInt32(len(f.Items)),
+		Title: p.harmless(f.Title), Description: p.harmless(f.Description),
+		Url: p.harmlessAddress(f.URL), Language: p.harmless(f.Language), Updated: p.harmless(f.Updated), TotalItems: clampInt32(len(f.Items)),
 	}
 	cutSummaries := 0
 	for _, i := range items {

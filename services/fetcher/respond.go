@@ -38,7 +38,7 @@ func respond(ctx context.Context, docs *document.Reader, q query, got *httpfetch
 		if got.Status < http.StatusBadRequest {
 			return nil, shapeUnreadable(unreadable, got.Truncated)
 		}
-		out.Warnings = append(out.Warnings, unreadable.Words) // an error status is an answer without any body
+		out.Warnings = append(out.Warnings, harmless(unreadable.Words)) // an error status is an answer without any body
 		return out, nil
 	case err != nil:
 		return nil, err
@@ -51,6 +51,7 @@ func respond(ctx context.Context, docs *document.Reader, q query, got *httpfetch
 func (p *page) answer(out *fetcherv1.FetchResponse, q query) {
 	p.describe(out.Metadata, q.extract)
 	p.fill(out, q)
+	p.harmlessWarnings()
 	p.countCleansed(out.Metadata)
 	p.tellCleansed()
 	out.Warnings = append(out.Warnings, p.warnings...)
@@ -97,14 +98,14 @@ func findsContent(extract string) bool {
 func metadataOf(got *httpfetch.Response) *fetcherv1.PageMetadata {
 	m := &fetcherv1.PageMetadata{
 		StatusCode:    int32(got.Status),
-		ContentType:   validUTF8(got.Header.Get("Content-Type")),
-		FinalUrl:      validUTF8(got.FinalURL),
+		ContentType:   harmless(got.Header.Get("Content-Type")),
+		FinalUrl:      harmlessAddress(got.FinalURL),
 		BodyBytes:     clampInt32(len(got.Body)),
 		BodyTruncated: got.Truncated,
 		Attempts:      int32(got.Attempts),
 	}
 	for _, r := range got.Redirects {
-		m.Redirects = append(m.Redirects, validUTF8(r.URL))
+		m.Redirects = append(m.Redirects, harmlessAddress(r.URL))
 	}
 	return m
 }

@@ -15,6 +15,7 @@ import (
 	taskmanagerv1 "github.com/nanoclaw/nanoclaw/gen/go/nanoclaw/taskmanager/v1"
 	"github.com/nanoclaw/nanoclaw/services/fetcher/internal/httpfetch"
 	"github.com/nanoclaw/nanoclaw/services/fetcher/internal/robots"
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/cleanse"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/rpcerr"
 )
 
@@ -42,6 +43,7 @@ func (w *Worker) get(ctx context.Context, b *taskmanagerv1.CrawlBatch, t *taskma
 		return nil
 	}
 	out = w.outcome(t, page, err)
+	out.Message, _ = cleanse.Text(out.Message) // it may quote hosts of strangers
 	out.DurationMs = int32(min(page.Duration.Milliseconds(), int64(time.Hour/time.Millisecond)))
 	if page.Content == nil || out.GetOutcome() != outcomeFetched {
 		return out

@@ -1,6 +1,7 @@
 package cleanse
 
 import (
+	"fmt"
 	"strings"
 	"unicode/utf8"
 )
@@ -17,6 +18,18 @@ type Report struct {
 // Add is the sum of two reports.
 func (r Report) Add(o Report) Report {
 	return Report{Invisible: r.Invisible + o.Invisible, Markers: r.Markers + o.Markers}
+}
+
+// Warnings tell a reader what was done, each beginning with a word for programs.
+func (r Report) Warnings() []string {
+	var out []string
+	if r.Invisible > 0 {
+		out = append(out, fmt.Sprintf("invisible: %d characters that have no shape were left out", r.Invisible))
+	}
+	if r.Markers > 0 {
+		out = append(out, fmt.Sprintf("neutralised: %d places that imitate the markup of a chat or a call of a tool have a · in them now", r.Markers))
+	}
+	return out
 }
 
 // Text gives s without invisible characters and without anything that a model
