@@ -98,7 +98,7 @@ func New(_ context.Context, cfg Config, deps Deps) (*Service, error) {
 		client:   transport.New(deps.Guard),
 		engines:  engines(cfg, deps.Limiter),
 		limiter:  deps.Limiter,
-		health:   health.NewBook(deps.Cache, deps.Limiter),
+		health:   health.NewBook(deps.Cache, deps.Limiter, cfg.QueueWait+cfg.AttemptTimeout),
 	}
 	if deps.Cache == nil {
 		deps.Cache = cache.NewMemory(answerCacheBytes)

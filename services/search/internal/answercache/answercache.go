@@ -33,7 +33,7 @@ const (
 
 // version changes when adapters read answers in another way, or entries are
 // written in another way.
-const version = 1
+const version = 2
 
 // Answer is what an engine answered, before anything of it was left out for a
 // caller.
@@ -108,7 +108,9 @@ func (c *Cache) Get(ctx context.Context, key string, q adapter.Query) (Answer, A
 	if json.Unmarshal(text, &a) != nil {
 		return Answer{}, Gone
 	}
-	switch age := c.now().Sub(a.At); {
+	// One from the future was kept before the clock was set back: nobody knows how
+	// old it is, and it is not taken for new.
+	switch age := c.now().Sub(a.At).Abs(); {
 	case age < ttl(a.Outcome.Code, q):
 		return a, Fresh
 	case a.Outcome.Code.HasResults() && age < MaxStale:

@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 
 	"golang.org/x/net/idna"
@@ -26,15 +27,39 @@ func Key(raw string) string {
 	if err != nil || u.Host == "" {
 		return raw
 	}
-	key := hostKey(u) + pathKey(u.EscapedPath())
-	if q := queryKey(u.RawQuery); q != "" {
+	key := hostKey(u) + pathKey(escapedAlike(u.EscapedPath()))
+	if q := queryKey(escapedAlike(u.RawQuery)); q != "" {
 		key += "?" + q
 	}
 	// Fragments of the two forms that script applications use as paths.
-	if f := u.EscapedFragment(); strings.HasPrefix(f, "!") || strings.HasPrefix(f, "/") {
+	if f := escapedAlike(u.EscapedFragment()); strings.HasPrefix(f, "!") || strings.HasPrefix(f, "/") {
 		key += "#" + f
 	}
 	return key
+}
+
+// escapedAlike gives a part of an address in which equal characters are written
+// alike (RFC 3986 section 6.2.2): what needs no escape has none, all others have
+// one, in capitals. An escaped delimiter stays apart from a plain one.
+func escapedAlike(s string) string {
+	const hex = "0123456789ABCDEF"
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		c, escaped := s[i], false
+		if c == '%' && i+2 < len(s) {
+			if n, err := strconv.ParseUint(s[i+1:i+3], 16, 8); err == nil {
+				c, escaped = byte(n), true
+				i += 2
+			}
+		}
+		unreserved := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.IndexByte("-._~", c) >= 0
+		if unreserved || !escaped && c != '%' && c > ' ' && c < 0x7f {
+			b.WriteByte(c)
+			continue
+		}
+		b.Write([]byte{'%', hex[c>>4], hex[c&15]})
+	}
+	return b.String()
 }
 
 func hostKey(u *url.URL) string {

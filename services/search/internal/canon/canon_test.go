@@ -27,6 +27,13 @@ func TestAddressesOfOnePageShareAKey(t *testing.T) {
 		{"fragment", "https://example.com/a#part", "https://example.com/a", true},
 		{"fragment that is a path", "https://example.com/#!/a", "https://example.com/#!/b", false},
 		{"international name", "https://bücher.example/", "https://xn--bcher-kva.example/", true},
+		{"escapes in small letters", "https://example.com/%e8%8c%b6?q=%e8%8c%b6", "https://example.com/%E8%8C%B6?q=%E8%8C%B6", true},
+		{"characters with and without escapes", "https://example.com/茶?q=茶", "https://example.com/%E8%8C%B6?q=%E8%8C%B6", true},
+		{"escapes that nobody needs", "https://example.com/%61%2Db?%63=d", "https://example.com/a-b?c=d", true},
+		{"dot segments in escapes", "https://example.com/a/%2e%2e/b", "https://example.com/b", true},
+		{"a slash in an escape is none", "https://example.com/a%2Fb", "https://example.com/a/b", false},
+		{"an ampersand in an escape is none", "https://example.com/?a=1%26b=2", "https://example.com/?a=1&b=2", false},
+		{"a percent sign that escapes nothing", "https://example.com/?q=100%", "https://example.com/?q=100%25", true},
 		{"unreadable", "::", "::", true},
 	}
 	for _, c := range cases {

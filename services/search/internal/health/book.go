@@ -15,8 +15,9 @@ import (
 )
 
 const (
-	// probeTime is how long one that finds out may take before another may.
-	probeTime = 30 * time.Second
+	// minProbeTime is how long one that finds out may take before another may,
+	// where requests do not take longer.
+	minProbeTime = 30 * time.Second
 	// keep is how long a record is kept that nobody touches, past the end of what
 	// it waits for.
 	keep = 24 * time.Hour
@@ -61,8 +62,10 @@ func (r Record) Status(now time.Time) Status {
 type Book struct {
 	shared  cache.Cache // nil: this process alone
 	limiter ratelimit.Limiter
-	now     func() time.Time
-	chance  func() float64
+	// probeTime is how long one that finds out may take before another may.
+	probeTime time.Duration
+	now       func() time.Time
+	chance    func() float64
 
 	mu    sync.Mutex
 	pages map[string]*page
@@ -78,9 +81,12 @@ type page struct {
 }
 
 // NewBook makes a book. limiter hands out probes; with shared, both must be those
-// of all replicas.
-func NewBook(shared cache.Cache, limiter ratelimit.Limiter) *Book {
-	return &Book{shared: shared, limiter: limiter, now: time.Now, chance: rand.Float64, pages: map[string]*page{}}
+// of all replicas. longest is how long a request may take, its turn included.
+func NewBook(shared cache.Cache, limiter ratelimit.Limiter, longest time.Duration) *Book {
+	return &Book{
+		shared: shared, limiter: limiter, probeTime: max(minProbeTime, longest),
+		now: time.Now, chance: rand.Float64, pages: map[string]*page{},
+	}
 }
 
 func (b *Book) page(place string) *page {
@@ -137,7 +143,7 @@ func (b *Book) Admit(ctx context.Context, place string) (*Pass, Status, error) {
 	case Open:
 		return nil, s, nil
 	}
-	turn, err := b.limiter.Take(ctx, "search/probe/"+place, ratelimit.Limit{N: 1, Per: probeTime}, 0)
+	turn, err := b.limiter.Take(ctx, "search/probe/"+place, ratelimit.Limit{N: 1, Per: b.probeTime}, 0)
 	if err != nil {
 		return nil, s, err
 	}

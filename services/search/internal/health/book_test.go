@@ -18,7 +18,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestABookOfOneProcess(t *testing.T) {
 	healthtest.Run(t, func(*testing.T) (a, b *health.Book) {
-		a = health.NewBook(nil, ratelimit.NewMemory())
+		a = health.NewBook(nil, ratelimit.NewMemory(), 0)
 		return a, a
 	}, time.Sleep)
 }
@@ -26,13 +26,13 @@ func TestABookOfOneProcess(t *testing.T) {
 func TestBooksThatShareACache(t *testing.T) {
 	healthtest.Run(t, func(*testing.T) (a, b *health.Book) {
 		shared, limiter := cache.NewMemory(1<<20), ratelimit.NewMemory()
-		return health.NewBook(shared, limiter), health.NewBook(shared, limiter)
+		return health.NewBook(shared, limiter, 0), health.NewBook(shared, limiter, 0)
 	}, time.Sleep)
 }
 
 func TestAnEngineComesBackAfterItsTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := health.NewBook(cache.NewMemory(1<<20), ratelimit.NewMemory())
+		b := health.NewBook(cache.NewMemory(1<<20), ratelimit.NewMemory(), 0)
 		asks := func(c outcome.Code) bool {
 			pass, _, err := b.Admit(t.Context(), "bing")
 			if err != nil {
@@ -66,7 +66,7 @@ func TestAnEngineComesBackAfterItsTime(t *testing.T) {
 
 func TestAProbeThatIsLostIsReplacedByAnother(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := health.NewBook(nil, ratelimit.NewMemory())
+		b := health.NewBook(nil, ratelimit.NewMemory(), 0)
 		pass, _, _ := b.Admit(t.Context(), "bing")
 		pass.Done(t.Context(), health.Ended{Outcome: outcome.Of(outcome.Challenge)})
 		time.Sleep(10 * time.Minute)
@@ -85,10 +85,30 @@ func TestAProbeThatIsLostIsReplacedByAnother(t *testing.T) {
 
 func TestAProcessGoesByItsOwnRecordsWhileTheCacheIsAway(t *testing.T) {
 	shared := cache.NewMemory(0) // keeps nothing
-	b := health.NewBook(shared, ratelimit.NewMemory())
+	b := health.NewBook(shared, ratelimit.NewMemory(), 0)
 	pass, _, _ := b.Admit(t.Context(), "bing")
 	pass.Done(t.Context(), health.Ended{Outcome: outcome.Of(outcome.Challenge)})
 	if pass, _, _ := b.Admit(t.Context(), "bing"); pass != nil {
 		t.Error("the block is forgotten")
 	}
+}
+
+func TestAProbeMayTakeAsLongAsARequest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := health.NewBook(nil, ratelimit.NewMemory(), 2*time.Minute)
+		pass, _, _ := b.Admit(t.Context(), "bing")
+		pass.Done(t.Context(), health.Ended{Outcome: outcome.Of(outcome.Challenge)})
+		time.Sleep(10 * time.Minute)
+		if probe, _, _ := b.Admit(t.Context(), "bing"); probe == nil {
+			t.Fatal("nobody may find out")
+		}
+		time.Sleep(119 * time.Second)
+		if second, _, _ := b.Admit(t.Context(), "bing"); second != nil {
+			t.Error("a second one may while the first is under way")
+		}
+		time.Sleep(time.Second)
+		if next, _, _ := b.Admit(t.Context(), "bing"); next == nil {
+			t.Error("nobody may once the first is lost")
+		}
+	})
 }

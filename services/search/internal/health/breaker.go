@@ -43,6 +43,10 @@ const (
 	// jitterShare is how much a time may be shortened by chance, so that replicas
 	// do not come back all at once.
 	jitterShare = 0.25
+
+	// skew is how far the clocks of replicas may differ. What is dated later than
+	// that was written by a clock that has been set back since.
+	skew = time.Minute
 )
 
 // Phase is what a breaker does with requests.
@@ -65,6 +69,8 @@ type Breaker struct {
 	Samples []Sample `json:",omitempty"`
 	// Opened is how often it opened in a row for Reason; 0 while it is closed.
 	Opened int `json:",omitempty"`
+	// Since is when it opened.
+	Since time.Time `json:",omitzero"`
 	// Until is when it half opens; zero for never.
 	Until time.Time `json:",omitzero"`
 	// Reason is the outcome that opened it.
@@ -78,16 +84,23 @@ type Sample struct {
 	Failure float64 `json:",omitempty"`
 }
 
-// Phase is the phase at a time.
+// Phase is the phase at a time. One that opened in the future half opens: its
+// time was told by a wrong clock, and a request finds out.
 func (b Breaker) Phase(now time.Time) Phase {
 	switch {
 	case b.Opened == 0:
 		return Closed
+	case ahead(b.Since, now):
+		return HalfOpen
 	case b.Until.IsZero() || now.Before(b.Until):
 		return Open
 	}
 	return HalfOpen
 }
+
+// ahead reports whether a moment is later than now for all that clocks may
+// differ.
+func ahead(at, now time.Time) bool { return at.After(now.Add(skew)) }
 
 // After is the breaker once a request came to an outcome. chance is from 0 up to
 // 1 and spreads times.
@@ -179,7 +192,7 @@ func grown(first time.Duration, factor int, most time.Duration, times int, chanc
 // together are one failure: an open breaker is opened again only for longer, and
 // then its count stays.
 func (b Breaker) open(now time.Time, reason outcome.Code, wait time.Duration) Breaker {
-	next := Breaker{Opened: b.times(reason) + 1, Reason: reason}
+	next := Breaker{Opened: b.times(reason) + 1, Since: now, Reason: reason}
 	if wait > 0 {
 		next.Until = now.Add(wait)
 	}
@@ -195,7 +208,7 @@ func (b Breaker) open(now time.Time, reason outcome.Code, wait time.Duration) Br
 func (b Breaker) add(s Sample) Breaker {
 	kept := make([]Sample, 0, maxSamples)
 	for _, old := range b.Samples {
-		if s.At.Sub(old.At) < window {
+		if s.At.Sub(old.At) < window && !ahead(old.At, s.At) {
 			kept = append(kept, old)
 		}
 	}

@@ -182,3 +182,25 @@ func TestOldFailuresAreForgotten(t *testing.T) {
 		t.Errorf("%d samples are kept", len(b.Samples))
 	}
 }
+
+func TestAWrongClockKeepsNobodyAwayForGood(t *testing.T) {
+	b := Breaker{}.After(noon.AddDate(70, 0, 0), outcome.Of(outcome.Challenge), 0)
+	if got := b.Phase(noon); got != HalfOpen {
+		t.Errorf("opened 70 years from now it is %s", got)
+	}
+	if again := b.After(noon, outcome.Of(outcome.Challenge), 0); again.Phase(noon) != Open || again.Phase(noon.Add(31*time.Minute)) != HalfOpen {
+		t.Errorf("and then %+v", again)
+	}
+	if got := b.After(noon, outcome.Of(outcome.OK), 0); got.Phase(noon) != Closed {
+		t.Errorf("and after an answer %+v", got)
+	}
+	b = Breaker{}.After(noon.Add(30*time.Second), outcome.Of(outcome.Challenge), 0)
+	if got := b.Phase(noon); got != Open {
+		t.Errorf("opened by a clock that is half a minute ahead it is %s", got)
+	}
+	b = Breaker{}.After(noon.AddDate(1, 0, 0), outcome.Of(outcome.Timeout), 0)
+	b = b.After(noon, outcome.Of(outcome.Timeout), 0).After(noon, outcome.Of(outcome.Timeout), 0)
+	if len(b.Samples) != 2 || b.Phase(noon) != Closed {
+		t.Errorf("a failure of next year counts: %+v", b)
+	}
+}

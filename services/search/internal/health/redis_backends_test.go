@@ -22,7 +22,7 @@ func TestBooksThatShareRedis(t *testing.T) {
 		prefix := fmt.Sprintf("%s%d:", server.Prefix, n)
 		book := func() *health.Book {
 			conn := redistest.Conn(t, server.URL, nil)
-			return health.NewBook(cache.NewRedis(conn, prefix), ratelimit.NewRedis(conn, prefix))
+			return health.NewBook(cache.NewRedis(conn, prefix), ratelimit.NewRedis(conn, prefix), 0)
 		}
 		return book(), book()
 	}, time.Sleep)

@@ -8,6 +8,9 @@ import (
 	"github.com/nanoclaw/nanoclaw/services/search/internal/adapter"
 )
 
+// skew is how far the clocks of replicas may differ.
+const skew = time.Minute
+
 // Standing is what an engine said last, and when. The zero value says nothing.
 type Standing struct {
 	Limits adapter.Limits `json:",omitempty"`
@@ -45,8 +48,12 @@ func (s Standing) Windows(now time.Time) []Window {
 	return out
 }
 
-// over reports whether the window that was told of has ended.
+// over reports whether the window that was told of has ended. What was told in
+// the future counts for nothing: the clock has been set back since.
 func over(at time.Time, l adapter.Limit, now time.Time) bool {
+	if at.After(now.Add(skew)) {
+		return true
+	}
 	end := l.ResetAfter
 	if end == 0 {
 		end = l.Period
@@ -60,7 +67,7 @@ func over(at time.Time, l adapter.Limit, now time.Time) bool {
 func (s Standing) UsedUp(now time.Time) (until time.Time, bought, used bool) {
 	for _, l := range s.Limits {
 		end := s.At.Add(l.ResetAfter)
-		if l.Remaining != 0 || l.ResetAfter <= 0 || !end.After(now) {
+		if l.Remaining != 0 || l.ResetAfter <= 0 || over(s.At, l, now) {
 			continue
 		}
 		if used = true; end.After(until) {

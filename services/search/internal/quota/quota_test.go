@@ -31,6 +31,8 @@ func TestWhenAnAllowanceIsUsedUp(t *testing.T) {
 		{"the second is over", brave(0, 14000), time.Second, 0, false},
 		{"the month", brave(1, 0), 0, 16 * 24 * time.Hour, true},
 		{"both, later", brave(0, 0), time.Minute, 16 * 24 * time.Hour, true},
+		{"said before the clock was set back", brave(0, 0), -2 * time.Minute, 0, false},
+		{"said by a clock that is a little ahead", brave(1, 0), -time.Second, 16 * 24 * time.Hour, true},
 		{"without an end", Standing{At: noon, Limits: adapter.Limits{{Limit: 10, Remaining: 0}}}, 0, 0, false},
 		{"not told how many are left", Standing{At: noon, Limits: adapter.Limits{{Limit: 10, Remaining: -1, ResetAfter: time.Minute}}}, 0, 0, false},
 	}

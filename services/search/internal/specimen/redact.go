@@ -1,11 +1,13 @@
 package specimen
 
 import (
+	"fmt"
 	"html"
 	"net/url"
 	"regexp"
 	"slices"
 	"strings"
+	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -19,7 +21,7 @@ const (
 )
 
 var (
-	mail   = regexp.MustCompile(`[A-Za-z0-9._%+-]+@[A-Za-z0-9.-]+\.[A-Za-z]{2,}`)
+	mail   = regexp.MustCompile(`[A-Za-z0-9._%+-]+(?:@|%40|(?i:&#0*64;|&#x0*40;|&commat;|\\u0040|\\x40))[A-Za-z0-9.-]+\.[A-Za-z]{2,}`)
 	ipv4   = regexp.MustCompile(`\b(?:\d{1,3}\.){3}\d{1,3}\b`)
 	ipv6   = regexp.MustCompile(`(?i)\b(?:[0-9a-f]{1,4}:){1,7}(?::[0-9a-f]{1,4}){1,6}\b|\b(?:[0-9a-f]{1,4}:){3,7}[0-9a-f]{1,4}\b`)
 	hidden = regexp.MustCompile(`(?i)<input\b[^>]*\btype\s*=\s*["']?hidden\b[^>]*>`)
@@ -77,13 +79,10 @@ func withoutQuery(text, query string) string {
 	if query == "" {
 		return text
 	}
-	forms := []string{
-		query, html.EscapeString(query), url.QueryEscape(query), url.PathEscape(query),
-		strings.ReplaceAll(url.QueryEscape(query), "+", "%20"), strings.ReplaceAll(query, `"`, `\"`),
-	}
+	forms := written(query)
 	for word := range strings.FieldsSeq(query) {
 		if len(word) >= minWord {
-			forms = append(forms, word, html.EscapeString(word), url.QueryEscape(word))
+			forms = append(forms, written(word)...)
 		}
 	}
 	slices.SortFunc(forms, func(a, b string) int { return len(b) - len(a) })
@@ -93,4 +92,28 @@ func withoutQuery(text, query string) string {
 		quotedForms[i] = regexp.QuoteMeta(f)
 	}
 	return regexp.MustCompile(`(?i)`+strings.Join(quotedForms, "|")).ReplaceAllString(text, placeholderQuery)
+}
+
+// written is a text as it may stand in a page, an address or a script.
+func written(s string) []string {
+	var script, decimal, hexadecimal strings.Builder
+	for _, r := range s {
+		if r < utf8.RuneSelf {
+			for _, b := range []*strings.Builder{&script, &decimal, &hexadecimal} {
+				b.WriteRune(r)
+			}
+			continue
+		}
+		for _, unit := range utf16.Encode([]rune{r}) {
+			fmt.Fprintf(&script, `\u%04x`, unit)
+		}
+		fmt.Fprintf(&decimal, "&#%d;", r)
+		fmt.Fprintf(&hexadecimal, "&#x%x;", r)
+	}
+	query := url.QueryEscape(s)
+	return []string{
+		s, html.EscapeString(s), query, url.PathEscape(s), strings.ReplaceAll(query, "+", "%20"),
+		url.QueryEscape(query), // an address within an address
+		strings.ReplaceAll(s, `"`, `\"`), strings.ReplaceAll(script.String(), `"`, `\"`), decimal.String(), hexadecimal.String(),
+	}
 }

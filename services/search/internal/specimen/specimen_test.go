@@ -44,6 +44,29 @@ func TestWhatBelongsToThePersonIsTakenOut(t *testing.T) {
 	}
 }
 
+func TestAQueryInAnyScriptIsTakenOutInAnyForm(t *testing.T) {
+	const query = "如何申请😀签证 Zürich"
+	for name, in := range map[string]string{
+		"as it is":                       query,
+		"in an address":                  "%E5%A6%82%E4%BD%95%E7%94%B3%E8%AF%B7%F0%9F%98%80%E7%AD%BE%E8%AF%81+Z%C3%BCrich",
+		"in an address in small letters": "%e5%a6%82%e4%bd%95%e7%94%b3%e8%af%b7%f0%9f%98%80%e7%ad%be%e8%af%81+z%c3%bcrich",
+		"in an address in an address":    "%25E5%25A6%2582%25E4%25BD%2595%25E7%2594%25B3%25E8%25AF%25B7%25F0%259F%2598%2580%25E7%25AD%25BE%25E8%25AF%2581%2BZ%25C3%25BCrich",
+		"in a script":                    `\u5982\u4f55\u7533\u8bf7\ud83d\ude00\u7b7e\u8bc1 Z\u00fcrich`,
+		"in entities":                    "&#22914;&#20309;&#30003;&#35831;&#128512;&#31614;&#35777; Z&#252;rich",
+		"in entities of the other kind":  "&#x5982;&#x4F55;&#x7533;&#x8BF7;&#x1F600;&#x7B7E;&#x8BC1; Z&#xFC;rich",
+		"a word of it":                   `Z\u00fcrich`,
+	} {
+		if got, _ := Redact([]byte("<b>"+in+"</b>"), query); string(got) != "<b>[query]</b>" {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+	for _, mail := range []string{"ann@example.com", "ann%40example.com", "ann&#64;example.com", "ann&#x40;example.com", `ann\u0040example.com`, `ann\x40example.com`} {
+		if got, _ := Redact([]byte(mail), query); string(got) != "[mail]" {
+			t.Errorf("%s: %s", mail, got)
+		}
+	}
+}
+
 func TestTheFirst64KiBAreKept(t *testing.T) {
 	for _, n := range []int{MaxBytes, MaxBytes + 1, 5 * MaxBytes} {
 		got, cut := Redact([]byte(strings.Repeat("茶", n/3)), "tea")

@@ -38,7 +38,7 @@ func Run(t *testing.T, open func(*testing.T) (a, b *health.Book), wait func(time
 		var passes atomic.Int64
 		var first atomic.Pointer[health.Pass]
 		var all sync.WaitGroup
-		for i := range 32 {
+		for i := range 64 {
 			book := a
 			if i%2 == 1 {
 				book = b
