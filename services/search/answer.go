@@ -14,6 +14,9 @@ import (
 	"github.com/nanoclaw/nanoclaw/services/search/internal/outcome"
 )
 
+// telling is the most of a caller's time that is kept for telling the answer.
+const telling = 250 * time.Millisecond
+
 // answer is what came of a search.
 type answer struct {
 	query string
@@ -60,10 +63,12 @@ func (s *Service) answer(ctx context.Context, p auth.Principal, q question, w wa
 		o := outcome.Because(outcome.UnsupportedOption, "not asked: it lacks "+strings.Join(names(c.lacking), ", "))
 		a.attempts = append(a.attempts, s.passOver(ctx, c.engine, checked, o, w))
 	}
+	asking, stop := beforeTheEnd(ctx)
+	defer stop()
 	if checked.fused {
-		s.fused(ctx, &a, plan, checked, w)
+		s.fused(asking, &a, plan, checked, w)
 	} else {
-		s.single(ctx, &a, plan.able, checked, w)
+		s.single(asking, &a, plan.able, checked, w)
 	}
 	if len(a.answered) == 0 && ctx.Err() == nil {
 		s.fromBefore(ctx, &a, plan.able, checked, w)
@@ -77,17 +82,21 @@ func (s *Service) answer(ctx context.Context, p auth.Principal, q question, w wa
 
 // single asks one engine after the other until one answers.
 func (s *Service) single(ctx context.Context, a *answer, able []candidate, q request, w watcher) {
-	for _, c := range able {
-		at := s.attempt(ctx, c, q, w)
-		a.attempts = append(a.attempts, at)
-		if at.outcome.Code.Answered() {
-			a.answered = []attempt{at}
-			return
-		}
-		if !at.outcome.Code.TryNext() || ctx.Err() != nil {
-			return
-		}
+	made := s.run(ctx, able, q, w)
+	a.attempts = append(a.attempts, made...)
+	if last := made[len(made)-1]; last.outcome.Code.Answered() {
+		a.answered = []attempt{last}
 	}
+}
+
+// beforeTheEnd ends a little before ctx does: what is known by then has to be
+// told within the caller's time.
+func beforeTheEnd(ctx context.Context) (context.Context, context.CancelFunc) {
+	deadline, limited := ctx.Deadline()
+	if !limited {
+		return ctx, func() {}
+	}
+	return context.WithDeadline(ctx, deadline.Add(-min(time.Until(deadline)/10, telling)))
 }
 
 // fromBefore takes an answer of the last hour.

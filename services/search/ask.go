@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"runtime/debug"
 	"sync/atomic"
 	"time"
 
@@ -27,38 +26,43 @@ type asked struct {
 	billed atomic.Bool
 	// skipped says that the engine was not asked, since something spoke against it.
 	skipped bool
+	// pace says that it was skipped since its turn is too far away for who asked.
+	pace bool
 }
 
 // share asks an engine, once for all who want to know the same at the same time.
-// The question ends when the last of them has left.
-func (s *Service) share(ctx context.Context, e *engine, q request, key string) *asked {
+// The question ends when the last of them has left. joined says that somebody
+// else asked first.
+func (s *Service) share(ctx context.Context, e *engine, q request, key string) (got *asked, joined bool) {
 	if q.cache == cacheOff {
 		key += " unkept"
 	}
-	wait := s.cfg.QueueWait
+	for {
+		wait := s.patience(ctx)
+		got, joined, err := s.flights.Do(ctx, key, func(ctx context.Context) *asked { return s.ask(ctx, e, q, key, wait) })
+		switch {
+		case errors.Is(err, errLate):
+			return without(outcome.Because(outcome.Cancelled, "it had not answered when the results of the others were given")), joined
+		case err != nil:
+			return without(transport.Failure(err)), joined
+		case joined && got.pace && got.answer.Outcome.RetryAfter > 0 && got.answer.Outcome.RetryAfter <= s.patience(ctx):
+			continue // whoever came first had no time to wait for the turn
+		}
+		return got, joined
+	}
+}
+
+// patience is how long a caller waits for an engine's turn.
+func (s *Service) patience(ctx context.Context) time.Duration {
 	if deadline, limited := ctx.Deadline(); limited {
-		wait = min(wait, time.Until(deadline))
+		return min(s.cfg.QueueWait, time.Until(deadline))
 	}
-	got, _, err := s.flights.Do(ctx, key, func(ctx context.Context) *asked { return s.ask(ctx, e, q, key, wait) })
-	switch {
-	case errors.Is(err, errLate):
-		return without(outcome.Because(outcome.Cancelled, "it had not answered when the results of the others were given"))
-	case err != nil:
-		return without(transport.Failure(err))
-	}
-	return got
+	return s.cfg.QueueWait
 }
 
 // ask puts one question to an engine, unless something speaks against asking it
 // now. It learns from the answer and keeps it.
-func (s *Service) ask(ctx context.Context, e *engine, q request, key string, wait time.Duration) (got *asked) {
-	defer func() {
-		if r := recover(); r != nil {
-			s.log.LogAttrs(ctx, slog.LevelError, "an adapter panicked", slog.String("provider", e.Name()),
-				slog.String("panic", fmt.Sprint(r)), slog.String("stack", string(debug.Stack())))
-			got = &asked{answer: answercache.Answer{Outcome: outcome.Because(outcome.LayoutUnrecognised, "the adapter failed on the answer")}}
-		}
-	}()
+func (s *Service) ask(ctx context.Context, e *engine, q request, key string, wait time.Duration) *asked {
 	pass, status, err := s.health.Admit(ctx, e.place)
 	if err != nil {
 		return without(transport.Failure(context.Cause(ctx)))
@@ -72,9 +76,10 @@ func (s *Service) ask(ctx context.Context, e *engine, q request, key string, wai
 		if ctx.Err() != nil {
 			return without(o)
 		}
-		return passedOver(o)
+		return &asked{answer: answercache.Answer{Outcome: o}, skipped: true, pace: true}
 	}
-	got, ended = s.put(ctx, e, q)
+	got, result := s.put(ctx, e, q)
+	ended = result
 	if q.cache != cacheOff {
 		if err := s.answers.Put(context.WithoutCancel(ctx), key, q.asked, got.answer); err != nil {
 			s.log.LogAttrs(ctx, slog.LevelWarn, "an answer was not kept", slog.String("provider", e.Name()), slog.Any("error", err))
@@ -109,6 +114,10 @@ func (s *Service) put(ctx context.Context, e *engine, q request) (*asked, health
 	start := time.Now()
 	res := exchange.Ask(limited, s.client, e.Adapter, q.asked, e.trust)
 	took := time.Since(start)
+	if fault, ok := errors.AsType[*exchange.PanicError](res.Fault); ok {
+		s.log.LogAttrs(ctx, slog.LevelError, "an adapter panicked", slog.String("provider", e.Name()),
+			slog.String("panic", fmt.Sprint(fault.Value)), slog.String("stack", string(fault.Stack)))
+	}
 	page, o := judge(e.Capabilities(), res.Page, res.Outcome, q.text, res.Plan.SentText)
 	if o.Code == outcome.LayoutUnrecognised {
 		s.keep(ctx, e.Name(), res.Response, q.text, o.Detail)

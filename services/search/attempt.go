@@ -46,6 +46,12 @@ type attempt struct {
 	cost float64
 	// skipped says that the engine was not asked, and outcome why.
 	skipped bool
+	// joined says that the answer is that of a question which somebody else had
+	// put already.
+	joined bool
+	// apart says that the results are of another question than those of the
+	// answer, and not among them.
+	apart bool
 }
 
 // attempt asks one engine within its own time limit, or takes its answer of the
@@ -98,8 +104,8 @@ func (s *Service) answerOf(ctx context.Context, e candidate, q request, w watche
 	if !e.unwell {
 		w.asking(a.provider, q.text)
 	}
-	got := s.share(ctx, e.engine, q, key)
-	a.skipped = got.skipped
+	got, joined := s.share(ctx, e.engine, q, key)
+	a.skipped, a.joined = got.skipped, joined
 	if got.billed.CompareAndSwap(false, true) {
 		a.cost = got.cost
 	}
@@ -126,6 +132,7 @@ func (s *Service) staleAnswer(ctx context.Context, e *engine, q request, w watch
 	defer span.End()
 	a := attempt{provider: e.Name(), family: e.Capabilities().Family, cached: cacheStale}
 	a.take(kept, q)
+	w.received(a)
 	s.record(ctx, span, a)
 	w.finished(a)
 	return a, true
@@ -139,18 +146,21 @@ func (a *attempt) take(got answercache.Answer, q request) {
 	if !a.outcome.Code.HasResults() {
 		return
 	}
-	seen := map[string]bool{}
+	seen, out := map[string]bool{}, map[string]bool{}
 	var kept []adapter.Result
 	for _, r := range got.Page.Results {
+		// The filter goes first: addresses of one page may be on both sides of it.
 		key := canon.Key(r.URL)
 		switch {
-		case seen[key]:
-		case !q.filter.Allows(r.URL):
+		case q.filter.Allows(r.URL):
+			if !seen[key] {
+				seen[key] = true
+				kept = append(kept, r)
+			}
+		case !out[key]:
+			out[key] = true
 			a.filteredOut++
-		default:
-			kept = append(kept, r)
 		}
-		seen[key] = true
 	}
 	a.page.Results = kept
 	if len(kept) == 0 {
@@ -169,6 +179,7 @@ func (s *Service) record(ctx context.Context, span trace.Span, a attempt) {
 		attribute.StringSlice("search.dropped_options", names(a.dropped)),
 		attribute.String("search.cache", a.cached),
 		attribute.Bool("search.skipped", a.skipped),
+		attribute.Bool("search.joined", a.joined),
 		attribute.Float64("search.cost_usd", a.cost),
 		attribute.Int("http.response.status_code", a.status),
 	)
@@ -176,7 +187,7 @@ func (s *Service) record(ctx context.Context, span trace.Span, a attempt) {
 	if a.cached != "" {
 		s.lookups.Add(ctx, 1, metric.WithAttributes(provider, attribute.String("search.cache", a.cached)))
 	}
-	if !a.skipped && a.cached != cacheHit && a.cached != cacheStale {
+	if !a.skipped && !a.joined && a.cached != cacheHit && a.cached != cacheStale {
 		s.attempts.Add(ctx, 1, metric.WithAttributes(provider, attribute.String("search.outcome", code)))
 	}
 	if a.outcome.Code.Answered() || a.skipped {

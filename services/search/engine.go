@@ -79,6 +79,13 @@ func judge(c adapter.Capabilities, p adapter.Page, o outcome.Outcome, query, sen
 	if !o.Code.HasResults() {
 		return p.WithoutResults(), o
 	}
+	// What is compared is cleansed alike: a query about markup is not another one.
+	query, sent = line(query), line(sent)
+	p, done := plain(p)
+	o.Detail = told(o.Detail, done)
+	if len(p.Results) == 0 {
+		return p.WithoutResults(), outcome.Because(outcome.LayoutUnrecognised, "rows without an address of the web")
+	}
 	if o.Code == outcome.OK {
 		p.AlteredQuery = altered(p, query, sent)
 		if p.AlteredQuery != "" {
@@ -93,7 +100,7 @@ func judge(c adapter.Capabilities, p adapter.Page, o outcome.Outcome, query, sen
 		return p.WithoutResults(), outcome.Because(outcome.DecoySuspected, "rows share no word with the query")
 	}
 	if left := len(p.Results) - len(v.Kept); left > 0 {
-		o.Detail = "rows of other queries left out"
+		o.Detail = told("rows of other queries left out", done)
 	}
 	p.Results = v.Kept
 	return p, o

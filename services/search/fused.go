@@ -60,17 +60,30 @@ func (s *Service) fused(ctx context.Context, a *answer, p plan, q request, w wat
 	a.answered = mergeable(a.attempts)
 }
 
-// run asks the engines of a lane until one answers.
+// run asks engines one after the other until one answers.
 func (s *Service) run(ctx context.Context, engines []candidate, q request, w watcher) []attempt {
 	var all []attempt
-	for _, c := range engines {
-		at := s.attempt(ctx, c, q, w)
+	for i, c := range engines {
+		at := s.inTime(ctx, c, i < len(engines)-1, q, w)
 		all = append(all, at)
 		if !at.outcome.Code.TryNext() || ctx.Err() != nil {
 			break
 		}
 	}
 	return all
+}
+
+// inTime asks an engine so that time is left for those behind it: of what is left
+// a third, and no more than an attempt takes.
+func (s *Service) inTime(ctx context.Context, c candidate, more bool, q request, w watcher) attempt {
+	deadline, limited := ctx.Deadline()
+	if !limited || !more {
+		return s.attempt(ctx, c, q, w)
+	}
+	reserve := min(time.Until(deadline)/3, s.cfg.AttemptTimeout)
+	ctx, stop := context.WithDeadline(ctx, deadline.Add(-reserve))
+	defer stop()
+	return s.attempt(ctx, c, q, w)
 }
 
 // mergeable are the attempts whose results answer one question: the one that was
@@ -103,7 +116,7 @@ func mergeable(attempts []attempt) []attempt {
 		case strings.EqualFold(at.page.AlteredQuery, first.page.AlteredQuery):
 			out = append(out, *at)
 		default:
-			at.outcome.Detail = "not merged: it searched for something else"
+			at.outcome.Detail, at.apart = "not merged: it searched for something else", true
 		}
 	}
 	return out

@@ -208,7 +208,7 @@ func TestTheModesAreTold(t *testing.T) {
 	defer end()
 	w.set("bing", says(200, bingPage("tea guide", addressesOf("a")...)))
 	got, err := s.Search(as(t, "ann"), fusedOf())
-	if err != nil || !strings.Contains(got.Markdown, "several engines were wanted and one answered") {
+	if err != nil || !strings.Contains(got.Markdown, "this is the answer of one index alone") {
 		t.Errorf("%s (%v)", got.GetMarkdown(), err)
 	}
 	if slices.ContainsFunc(got.GetAttempts(), func(a *searchv1.Attempt) bool { return a.Provider == "duckduckgo" }) {

@@ -2,9 +2,11 @@ package search
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/cleanse"
 	"github.com/nanoclaw/nanoclaw/services/search/internal/adapter"
 	"github.com/nanoclaw/nanoclaw/services/search/internal/fusion"
 	"github.com/nanoclaw/nanoclaw/services/search/internal/outcome"
@@ -30,7 +32,9 @@ func (a answer) markdown() string {
 	for i, r := range a.results {
 		writeResult(&b, i+1, r)
 	}
-	return strings.TrimSuffix(b.String(), "\n")
+	// Harmless texts may be turns of one chat when they stand below each other.
+	text, _ := cleanse.Text(strings.TrimSuffix(b.String(), "\n"))
+	return text
 }
 
 // writeNotes says what an answer of the engine that was meant to give it would
@@ -41,6 +45,12 @@ func (a answer) writeNotes(b *strings.Builder) {
 	}
 	for _, at := range a.attempts {
 		switch {
+		case at.apart:
+			fmt.Fprintf(b, "Note: %s searched for %s, so its results are left out.\n", at.provider, searched(at.page.AlteredQuery))
+		case a.fused && a.code.HasResults() && at.outcome.Code == outcome.EmptyVerified:
+			fmt.Fprintf(b, "Note: %s found nothing.\n", at.provider)
+		case a.fused && a.code.HasResults() && at.outcome.Code == outcome.EmptyAfterFilter:
+			fmt.Fprintf(b, "Note: %s has results, but none on the domains asked for.\n", at.provider)
 		case at.outcome.Code.Answered(), at.skipped && at.outcome.Code == outcome.UnsupportedOption:
 		case at.skipped:
 			fmt.Fprintf(b, "Note: %s was %s.\n", at.provider, strings.TrimSuffix(at.outcome.Detail, "."))
@@ -50,8 +60,8 @@ func (a answer) writeNotes(b *strings.Builder) {
 			fmt.Fprintf(b, "Note: %s was asked first and did not answer (%s).\n", at.provider, at.outcome.Code)
 		}
 	}
-	if a.fused && len(a.answered) == 1 {
-		b.WriteString("Note: several engines were wanted and one answered, so nothing here is confirmed by another.\n")
+	if a.fused && families(a.answered) == 1 {
+		b.WriteString("Note: several engines were wanted and this is the answer of one index alone, so nothing here is confirmed by another.\n")
 	}
 	if len(a.ignored) > 0 {
 		fmt.Fprintf(b, "Note: these options could not be expressed, so the results do not heed them: %s.\n", strings.Join(names(a.ignored), ", "))
@@ -62,6 +72,23 @@ func (a answer) writeNotes(b *strings.Builder) {
 	if a.passagesCut > 0 {
 		fmt.Fprintf(b, "Note: %d passages were cut or left out for the budget of tokens.\n", a.passagesCut)
 	}
+}
+
+// searched names what an engine searched instead of the query.
+func searched(altered string) string {
+	if altered == "" {
+		return "the words as they were asked"
+	}
+	return strconv.Quote(altered)
+}
+
+// families is how many independent engines answered.
+func families(attempts []attempt) int {
+	seen := map[string]bool{}
+	for _, at := range attempts {
+		seen[at.family] = true
+	}
+	return len(seen)
 }
 
 func providers(attempts []attempt) []string {
@@ -87,7 +114,7 @@ func writeResult(b *strings.Builder, n int, r fusion.Result) {
 	}
 	b.WriteString(" (" + strings.Join(about, ", ") + ")\n")
 	if r.Snippet != "" {
-		b.WriteString("   " + r.Snippet + "\n")
+		b.WriteString("   " + snippetText(r.Snippet) + "\n")
 	}
 	for _, p := range r.Passages {
 		writePassage(b, p)
@@ -98,6 +125,9 @@ func writeResult(b *strings.Builder, n int, r fusion.Result) {
 func writePassage(b *strings.Builder, p adapter.Passage) {
 	b.WriteString("\n")
 	for line := range strings.SplitSeq(p.Text, "\n") {
+		if p.Kind != adapter.JSON {
+			line = prose.Replace(line)
+		}
 		b.WriteString(strings.TrimRight("   > "+line, " ") + "\n")
 	}
 	if p.Cut {
@@ -105,7 +135,27 @@ func writePassage(b *strings.Builder, p adapter.Passage) {
 	}
 }
 
-var linkText = strings.NewReplacer(`\`, `\\`, `[`, `\[`, `]`, `\]`)
+// linkText keeps a title a title: brackets would end it, and code and tags bind
+// more tightly than links (CommonMark section 6).
+var linkText = strings.NewReplacer(`\`, `\\`, `[`, `\[`, `]`, `\]`, "`", "\\`", `<`, `\<`)
+
+// prose keeps the links, pictures and tags of a text from being some of ours: the
+// only links of an answer are those to its results.
+var prose = strings.NewReplacer(`](`, `]\(`, `][`, `]\[`, `]:`, `]\:`, `<`, `\<`)
+
+// snippetText is a snippet as text in a line of its own: neither a heading nor an
+// item of our list.
+func snippetText(s string) string {
+	s = prose.Replace(s)
+	first := strings.IndexFunc(s, func(r rune) bool { return r < '0' || r > '9' })
+	switch {
+	case first == 0 && strings.IndexByte("#>-+*=_~`|", s[0]) >= 0:
+		return `\` + s
+	case first > 0 && (s[first] == '.' || s[first] == ')'):
+		return s[:first] + `\` + s[first:]
+	}
+	return s
+}
 
 // linkTarget keeps an address as it is, in brackets where a parenthesis would
 // end it early (CommonMark section 6.3).

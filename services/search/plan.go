@@ -10,6 +10,7 @@ import (
 
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/rpcerr"
 	"github.com/nanoclaw/nanoclaw/services/search/internal/adapter"
+	"github.com/nanoclaw/nanoclaw/services/search/internal/exchange"
 	"github.com/nanoclaw/nanoclaw/services/search/internal/health"
 	"github.com/nanoclaw/nanoclaw/services/search/internal/outcome"
 	"github.com/nanoclaw/nanoclaw/services/search/internal/selection"
@@ -66,7 +67,7 @@ func (s *Service) candidate(ctx context.Context, e *engine, q request) (candidat
 	record := s.health.Look(ctx, e.place)
 	c := candidate{engine: e, unwell: record.Status(time.Now()).Phase == health.Open}
 	// A request that cannot be made at all says so when it is its turn.
-	if planned, err := e.Plan(q.asked); err == nil {
+	if planned, err := exchange.Plan(e.Adapter, q.asked); err == nil {
 		for _, o := range planned.Dropped {
 			if o.Hard() {
 				c.lacking = append(c.lacking, o)

@@ -6,6 +6,7 @@ package exchange
 import (
 	"context"
 	"errors"
+	"runtime/debug"
 
 	"github.com/nanoclaw/nanoclaw/services/search/internal/adapter"
 	"github.com/nanoclaw/nanoclaw/services/search/internal/outcome"
@@ -23,13 +24,16 @@ type Result struct {
 	Plan adapter.Plan
 	// Response is the last answer; its Status is 0 when there was none.
 	Response adapter.Response
+	// Fault is a *PanicError when the adapter failed; other errors are told by the
+	// outcome.
+	Fault error
 }
 
 // Ask puts q to an engine until ctx ends. It has an outcome in every case.
 func Ask(ctx context.Context, client *transport.Client, engine adapter.Adapter, q adapter.Query, trust transport.Trust) Result {
-	plan, err := engine.Plan(q)
+	plan, err := Plan(engine, q)
 	if err != nil {
-		return Result{Outcome: notPlanned(err)}
+		return Result{Outcome: notPlanned(err), Fault: err}
 	}
 	res := Result{Plan: plan}
 	request := plan.Request
@@ -40,16 +44,51 @@ func Ask(ctx context.Context, client *transport.Client, engine adapter.Adapter, 
 			res.Page, res.Outcome = adapter.Page{CostUSD: cost}, transport.Failure(err)
 			return res
 		}
-		res.Page, res.Outcome = engine.Parse(res.Response)
-		cost += res.Page.CostUSD
+		got, next, more, err := read(engine, request, res.Response)
+		if err != nil {
+			res.Page, res.Outcome, res.Fault = adapter.Page{CostUSD: cost}, outcome.Because(outcome.LayoutUnrecognised, err.Error()+" on the answer"), err
+			return res
+		}
+		cost += got.Page.CostUSD
+		res.Page, res.Outcome = got.Page, got.Outcome
 		res.Page.CostUSD = cost
-		resumable, ok := engine.(adapter.Continuer)
-		if !ok || round == maxRounds {
+		if !more || round == maxRounds {
 			return res
 		}
-		if request, ok = resumable.Continue(request, res.Response); !ok {
-			return res
-		}
+		request = next
+	}
+}
+
+// PanicError says that an adapter panicked. Its text tells nothing of the query.
+type PanicError struct {
+	// Value is what it panicked with, Stack where.
+	Value any
+	Stack []byte
+}
+
+func (*PanicError) Error() string { return "the adapter failed" }
+
+// Plan is the engine's plan. The error of an adapter that panics is a *PanicError.
+func Plan(engine adapter.Adapter, q adapter.Query) (plan adapter.Plan, err error) {
+	defer guard(&err)
+	return engine.Plan(q)
+}
+
+// read is the engine's reading of an answer, and the request that goes on from
+// it, if it is a pause.
+func read(engine adapter.Adapter, asked adapter.Request, r adapter.Response) (res Result, next adapter.Request, more bool, err error) {
+	defer guard(&err)
+	res.Page, res.Outcome = engine.Parse(r)
+	if resumable, ok := engine.(adapter.Continuer); ok {
+		next, more = resumable.Continue(asked, r)
+	}
+	return res, next, more, nil
+}
+
+// guard turns a panic of an adapter into an error.
+func guard(err *error) {
+	if r := recover(); r != nil {
+		*err = &PanicError{r, debug.Stack()}
 	}
 }
 
