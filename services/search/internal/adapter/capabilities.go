@@ -157,7 +157,8 @@ func (c Capabilities) LanguageOf(q Query) string {
 }
 
 // Shorten cuts a text to what the engine takes, at a word's end where there is
-// one, and reports whether it had to.
+// one and never within a character or an operator, and reports whether it had
+// to.
 func (c Capabilities) Shorten(text string) (string, bool) {
 	short := text
 	if c.MaxQueryWords > 0 {
@@ -166,5 +167,8 @@ func (c Capabilities) Shorten(text string) (string, bool) {
 	if c.MaxQueryRunes > 0 {
 		short = firstRunes(short, c.MaxQueryRunes)
 	}
-	return short, short != text
+	if short == text {
+		return text, false
+	}
+	return tidy(short), true
 }

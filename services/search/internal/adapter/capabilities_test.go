@@ -99,6 +99,26 @@ func TestShorten(t *testing.T) {
 		{"without blanks it is cut where it is", 0, 5, "杭州龙井茶的产地", "杭州龙井茶"},
 		{"a long last word is cut rather than lost", 0, 12, "a incomprehensibilities", "a incomprehe"},
 		{"no bounds", 0, 0, "green tea", "green tea"},
+		{"a letter keeps its accent", 0, 4, "cafe\u0301 de flore", "caf"},
+		{"a letter with its accent", 0, 5, "cafe\u0301s", "cafe\u0301"},
+		{"a family stays together", 0, 6, "茶👩\u200d👩\u200d👧\u200d👦道", "茶"},
+		{"a skin stays with its hand", 0, 2, "茶👍🏽道", "茶"},
+		{"a flag is two letters", 0, 4, "茶🇨🇳🇯🇵", "茶🇨🇳"},
+		{"a syllable in its parts", 0, 3, "가\u1102\u1161\u11ab나", "가"},
+		{"a character longer than the room", 0, 2, "e\u0301\u0302\u0303", "e\u0301"},
+		{"a site goes whole", 0, 16, "tea site:example.com", "tea"},
+		{"a word left out goes whole", 0, 8, "tea -ceremony", "tea"},
+		{"a phrase that stays open is words", 4, 0, `tea "green leaf from uji"`, "tea green leaf from"},
+		{"a phrase that begins at the cut", 0, 8, `tea "ceremonial"`, "tea"},
+		{"a phrase left out goes whole", 3, 0, `tea -"green leaf from uji" hot`, "tea"},
+		{"a phrase in a title goes whole", 3, 0, `tea intitle:"green leaf from uji"`, "tea"},
+		{"a closed phrase stays", 3, 0, `"green tea" leaf from`, `"green tea" leaf`},
+		{"or without a second half", 2, 0, "tea OR coffee", "tea"},
+		{"several of them", 3, 0, "tea OR NOT coffee", "tea"},
+		{"an open group", 3, 0, "(tea OR coffee) hot (milk OR honey)", "(tea OR coffee)"},
+		{"a group that stays open", 4, 0, "hot (tea OR coffee OR milk)", "hot tea OR coffee"},
+		{"nothing but a phrase", 0, 6, `"green tea"`, "green"},
+		{"nothing but an operator", 0, 8, "site:example.com", "site:exa"},
 	}
 	for _, c := range cases {
 		got, short := Capabilities{MaxQueryWords: c.words, MaxQueryRunes: c.runes}.Shorten(c.text)
@@ -110,7 +130,7 @@ func TestShorten(t *testing.T) {
 
 func TestMarketIsThatOfLanguageAndRegion(t *testing.T) {
 	markets := Markets{
-		{"en", "US", "en-US"}, {"en", "GB", "en-GB"}, {"zh", "CN", "zh-CN"}, {"zh", "TW", "zh-TW"}, {"fr", "FR", "fr-FR"}, {"fr", "CA", "fr-CA"},
+		{"en", "US", "en-US"}, {"en", "GB", "en-GB"}, {"zh", "CN", "zh-CN"}, {"zh", "TW", "zh-TW"}, {"zh", "HK", "zh-HK"}, {"fr", "FR", "fr-FR"}, {"fr", "CA", "fr-CA"},
 		{"en", "CA", "en-CA"}, {"ja", "JP", "ja-JP"},
 	}
 	c := Capabilities{Languages: markets.Languages(), Regions: markets.Regions()}
@@ -128,6 +148,16 @@ func TestMarketIsThatOfLanguageAndRegion(t *testing.T) {
 		{"the text and a region of its language", Query{Text: "龙井茶", Region: "TW"}, "zh-TW", nil},
 		{"the text and a region of another language", Query{Text: "龙井茶", Region: "GB"}, "en-GB", nil},
 		{"traditional characters", Query{Text: "tea", Language: "zh-Hant"}, "zh-TW", nil},
+		{"traditional characters of a region", Query{Text: "tea", Language: "zh-HK"}, "zh-HK", nil},
+		{"simplified characters of a region that writes the others", Query{Text: "tea", Language: "zh-Hans-HK"}, "zh-CN", nil},
+		{"traditional characters of a region without a market", Query{Text: "tea", Language: "zh-MO"}, "zh-TW", nil},
+		{"Chinese by its longer name", Query{Text: "tea", Language: "cmn-Hant"}, "zh-TW", nil},
+		{"a country in the tag", Query{Text: "tea", Language: "en-GB"}, "en-GB", nil},
+		{"in other letters", Query{Text: "tea", Language: "EN_gb"}, "en-GB", nil},
+		{"a country in the tag without a market", Query{Text: "tea", Language: "en-JM"}, "en-US", nil},
+		{"a region counts more than the tag", Query{Text: "tea", Language: "en-GB", Region: "CA"}, "en-CA", nil},
+		{"a continent in the tag", Query{Text: "tea", Language: "fr-002"}, "fr-FR", nil},
+		{"a language that is none", Query{Text: "tea", Language: "und"}, "", nil},
 		{"simplified characters by region", Query{Text: "tea", Language: "zh-CN"}, "zh-CN", nil},
 		{"no market for both", Query{Text: "tea", Language: "ja", Region: "GB"}, "ja-JP", []Option{OptionRegion}},
 	}
@@ -135,6 +165,21 @@ func TestMarketIsThatOfLanguageAndRegion(t *testing.T) {
 		m, lost, ok := markets.Pick(c, x.q)
 		if m.Code != x.want || ok != (x.want != "") || !slices.Equal(lost, x.lost) {
 			t.Errorf("%s: got %q (%t) without %v, want %q without %v", x.name, m.Code, ok, lost, x.want, x.lost)
+		}
+	}
+}
+
+func TestBaseAndRegionOfATag(t *testing.T) {
+	cases := []struct{ tag, base, region string }{
+		{"zh-Hans", "zh", ""}, {"zh-Hant", "zh", ""}, {"zh-HK", "zh", "HK"}, {"ZH_hant_tw", "zh", "TW"}, {"cmn", "zh", ""},
+		{"zh-yue", "yue", ""}, {"pt-BR", "pt", "BR"}, {"pt_PT", "pt", "PT"}, {"nb", "no", ""}, {"nn-NO", "no", "NO"}, {"no", "no", ""},
+		{"he", "he", ""}, {"iw", "he", ""}, {"in", "id", ""}, {"id", "id", ""}, {"en-GB", "en", "GB"}, {"EN_gb", "en", "GB"},
+		{"sr-Latn", "sr", ""}, {"sh", "sr", ""}, {"es-419", "es", ""}, {"und", "", ""}, {"und-Hant", "", ""}, {"jp", "", ""}, {"", "", ""},
+		{"??", "", ""}, {"x-tea", "", ""}, {"tlh", "tlh", ""},
+	}
+	for _, c := range cases {
+		if base, region := Base(c.tag), RegionOf(c.tag); base != c.base || region != c.region {
+			t.Errorf("%q is %q of %q, want %q of %q", c.tag, base, region, c.base, c.region)
 		}
 	}
 }

@@ -31,13 +31,14 @@ func each(m Markets, of func(Market) string) []string {
 }
 
 // Pick gives the market for q and the option that it leaves out. The language
-// is that of q or, without one, what its text is written in; when there is no
-// market for both language and region, the language stays, and the region is
-// left out if it was asked for. It is false when q says nothing of either.
+// is that of q or, without one, what its text is written in; a country in its
+// tag counts when no region is asked for and there is such a market. When there
+// is no market for both language and region, the language stays, and the region
+// is left out if it was asked for. It is false when q says nothing of either.
 func (m Markets) Pick(c Capabilities, q Query) (market Market, dropped []Option, ok bool) {
 	lang, region := c.LanguageOf(q), q.Region
-	if region == "" && lang == "zh" && Traditional(q.Language) {
-		region = "TW"
+	if region == "" {
+		region = m.implied(lang, q.Language)
 	}
 	switch {
 	case lang == "" && region == "":
@@ -56,6 +57,23 @@ func (m Markets) Pick(c Capabilities, q Query) (market Market, dropped []Option,
 	market, ok = m.find(lang, "")
 	return market, []Option{OptionRegion}, ok
 }
+
+// implied is the region that a tag itself tells, where there is a market for it.
+func (m Markets) implied(lang, tag string) string {
+	region, traditional := RegionOf(tag), lang == "zh" && Traditional(tag)
+	// zh-Hans-HK is in the characters of the mainland: they count more.
+	if _, ok := m.find(lang, region); ok && region != "" && (lang != "zh" || traditional == WritesTraditional(region)) {
+		return region
+	}
+	if traditional {
+		return "TW"
+	}
+	return ""
+}
+
+// WritesTraditional reports whether Chinese is written in traditional
+// characters in a region.
+func WritesTraditional(region string) bool { return region == "TW" || region == "HK" || region == "MO" }
 
 // find gives the first market with a language and a region, either of which may
 // be empty for any.

@@ -124,20 +124,36 @@ func (l Location) HasPoint() bool { return l.Latitude != 0 || l.Longitude != 0 }
 func (q Query) PageNumber() int { return max(q.Page, 1) }
 
 // Base is the base language of a BCP 47 tag, "zh" of zh-Hans-CN; it is empty
-// when the tag cannot be read.
+// when the tag cannot be read or names none ("und").
 func Base(tag string) string {
 	t, err := language.Parse(tag)
 	if err != nil {
 		return ""
 	}
-	base, confidence := t.Base()
-	if confidence == language.No || base.String() == "und" {
+	base, _, _ := t.Raw()
+	switch b := base.String(); b {
+	case "und":
 		return ""
-	}
-	if b := base.String(); b != "nb" && b != "nn" {
+	case "nb", "nn":
+		return "no" // engines know one Norwegian
+	case "cmn":
+		return "zh"
+	default:
 		return b
 	}
-	return "no" // engines know one Norwegian
+}
+
+// RegionOf is the country that a BCP 47 tag names, "GB" of en-GB; empty when it
+// names none.
+func RegionOf(tag string) string {
+	t, err := language.Parse(tag)
+	if err != nil {
+		return ""
+	}
+	if region, confidence := t.Region(); confidence == language.Exact && region.IsCountry() {
+		return region.String()
+	}
+	return ""
 }
 
 // Traditional reports whether a Chinese tag means traditional characters, by

@@ -1,6 +1,12 @@
 package adapter
 
-import "github.com/nanoclaw/nanoclaw/services/search/internal/outcome"
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/nanoclaw/nanoclaw/services/search/internal/outcome"
+)
 
 // Bounds of what a page can put into a result.
 const (
@@ -10,14 +16,19 @@ const (
 	// Passages are bounded by the size of the answer; this keeps one page from
 	// taking it all.
 	maxPassageRunes = 60_000
+	// maxRows is more than any engine sends on a page that is meant to be read.
+	maxRows = 500
 )
 
 // Rows collects the rows of a result list while a page is read, and judges at
-// the end whether the layout was understood.
+// the end whether the layout was understood. What it leaves out it counts, and
+// Page tells.
 type Rows struct {
 	results []Result
 	seen    int
 	broken  int
+	other   int
+	beyond  int
 }
 
 // Add takes a row that has a title and an address; without either the row
@@ -28,11 +39,26 @@ func (r *Rows) Add(res Result) {
 		r.broken++
 		return
 	}
+	if len(r.results) == maxRows {
+		r.beyond++
+		return
+	}
 	res.Title, res.Snippet = clip(res.Title, maxTitleRunes), clip(res.Snippet, maxSnippetRunes)
 	res.SiteName = clip(res.SiteName, maxTitleRunes)
+	if !languageTag.MatchString(res.Language) {
+		res.Language = ""
+	}
 	res.Passages = bounded(res.Passages)
 	r.results = append(r.results, res)
 }
+
+// Skip counts what stands among the rows and is none: a place without a site, a
+// table of values, a list of a kind that is not known.
+func (r *Rows) Skip() { r.other++ }
+
+// languageTag has the shape of a BCP 47 tag: an engine's word for a language is
+// shown to models beside the title, and anything else does not belong there.
+var languageTag = regexp.MustCompile(`^[A-Za-z]{2,8}(?:[-_][A-Za-z0-9]{1,8}){0,4}$`)
 
 // bounded marks the passages that it cuts.
 func bounded(passages []Passage) []Passage {
@@ -52,18 +78,44 @@ func (r *Rows) Seen() int { return r.seen }
 const brokenShare = 0.3
 
 // Page gives the rows as a page, or LayoutUnrecognised when none or too few of
-// them were understood. It never says that a page is empty: that takes a
-// marker, which the caller has looked for before.
+// them were understood; rows that were left out are counted in the detail. It
+// never says that a page is empty: that takes a marker, which the caller has
+// looked for before.
 func (r *Rows) Page(altered string) (Page, outcome.Outcome) {
 	switch {
+	case len(r.results) == 0 && r.seen == 0 && r.other == 0:
+		return Page{HasList: true}, outcome.Because(outcome.LayoutUnrecognised, "no rows and no word that there are none")
 	case len(r.results) == 0 && r.seen == 0:
-		return Page{}, outcome.Because(outcome.LayoutUnrecognised, "no rows and no word that there are none")
+		return Page{HasList: true}, outcome.Because(outcome.LayoutUnrecognised, "rows of other kinds alone")
 	case len(r.results) == 0, float64(r.broken) > brokenShare*float64(r.seen):
-		return Page{}, outcome.Because(outcome.LayoutUnrecognised, "rows without title or address")
-	case altered != "":
-		return Page{Results: r.results, AlteredQuery: altered}, outcome.Of(outcome.OKAlteredQuery)
+		return Page{HasList: true}, outcome.Because(outcome.LayoutUnrecognised, "rows without title or address")
 	}
-	return Page{Results: r.results}, outcome.Of(outcome.OK)
+	p, o := Page{Results: r.results, AlteredQuery: clip(altered, maxTitleRunes)}, outcome.Because(outcome.OK, r.leftOut())
+	if altered != "" {
+		o.Code = outcome.OKAlteredQuery
+	}
+	return p, o
+}
+
+// leftOut says how many rows the page does not have, and why; empty for none.
+func (r *Rows) leftOut() string {
+	var said []string
+	for _, one := range []struct {
+		n   int
+		why string
+	}{
+		{r.broken, "without title or address"},
+		{r.other, "of another kind"},
+		{r.beyond, fmt.Sprintf("beyond %d", maxRows)},
+	} {
+		if one.n > 0 {
+			said = append(said, fmt.Sprintf("%d %s", one.n, one.why))
+		}
+	}
+	if said == nil {
+		return ""
+	}
+	return "rows left out: " + strings.Join(said, ", ")
 }
 
 // clip cuts a text, marking the cut.
