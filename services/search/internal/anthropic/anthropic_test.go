@@ -30,4 +30,10 @@ func TestWithoutSettingsNothingIsAsked(t *testing.T) {
 	}
 }
 
+func TestAnswersOfOtherShapesAreReadForWhatTheyAre(t *testing.T) {
+	adaptertest.Shapes(t, engine, adaptertest.Shape{
+		File: "results", List: "content.1.content", Title: "title", URL: "url", Vital: []string{"content.1.type"},
+	})
+}
+
 func FuzzParse(f *testing.F) { adaptertest.Fuzz(f, "", engine) }

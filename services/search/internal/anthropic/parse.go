@@ -1,6 +1,7 @@
 package anthropic
 
 import (
+	"cmp"
 	"encoding/json"
 	"net/http"
 	"slices"
@@ -13,27 +14,35 @@ import (
 )
 
 type answer struct {
-	Content    *[]block     `json:"content"`
-	StopReason jsonapi.Text `json:"stop_reason"`
-	Usage      struct {
-		InputTokens  float64 `json:"input_tokens"`
-		OutputTokens float64 `json:"output_tokens"`
-		ServerTools  struct {
-			Searches float64 `json:"web_search_requests"`
-		} `json:"server_tool_use"`
-	} `json:"usage"`
+	Content    jsonapi.List[block]  `json:"content"`
+	StopReason jsonapi.Text         `json:"stop_reason"`
+	Usage      jsonapi.Maybe[usage] `json:"usage"`
+}
+
+type usage struct {
+	InputTokens  jsonapi.Number             `json:"input_tokens"`
+	OutputTokens jsonapi.Number             `json:"output_tokens"`
+	ServerTools  jsonapi.Maybe[serverTools] `json:"server_tool_use"`
+}
+
+type serverTools struct {
+	Searches jsonapi.Number `json:"web_search_requests"`
 }
 
 type block struct {
 	Type jsonapi.Text `json:"type"`
 	Name jsonapi.Text `json:"name"`
 	// Input is that of a server_tool_use.
-	Input json.RawMessage `json:"input"`
+	Input jsonapi.Maybe[input] `json:"input"`
 	// Content is that of a web_search_tool_result: a list of results, or an
 	// object that is an error.
 	Content json.RawMessage `json:"content"`
 	// Citations are those of a text.
-	Citations []citation `json:"citations"`
+	Citations jsonapi.List[citation] `json:"citations"`
+}
+
+type input struct {
+	Query jsonapi.Text `json:"query"`
 }
 
 type citation struct {
@@ -70,24 +79,23 @@ func (a *Adapter) Parse(r adapter.Response) (adapter.Page, outcome.Outcome) {
 // paused reports whether the turn was interrupted before there were results.
 func paused(r adapter.Response) bool {
 	var got answer
-	if r.Status != http.StatusOK || json.Unmarshal(r.Body, &got) != nil || got.Content == nil {
+	if r.Status != http.StatusOK || json.Unmarshal(r.Body, &got) != nil || !got.Content.There {
 		return false
 	}
-	return got.StopReason == "pause_turn" && !collect(*got.Content).answered
+	return got.StopReason == "pause_turn" && !collect(got.Content.Rows).answered
 }
 
 func (a *Adapter) read(got answer, r adapter.Response) (adapter.Page, outcome.Outcome) {
-	if got.Content == nil {
-		if o, ok := refusal(r); ok {
-			return adapter.Page{}, o
-		}
+	if !got.Content.There {
 		return adapter.Page{}, outcome.Because(outcome.LayoutUnrecognised, "no content")
 	}
-	f := collect(*got.Content)
+	f := collect(got.Content.Rows)
 	p := adapter.Page{CostUSD: a.cost(got), SearchedQuery: f.query}
 	switch {
 	case !f.called && !f.answered && got.StopReason == "refusal":
 		return p, outcome.Because(outcome.BadRequest, "the model refused to search")
+	case !f.called && !f.answered && (got.StopReason == "max_tokens" || got.StopReason == "model_context_window_exceeded"):
+		return p, outcome.Because(outcome.LayoutUnrecognised, "the answer was cut before the search: "+string(got.StopReason))
 	case !f.answered && got.StopReason == "pause_turn":
 		return p, outcome.Because(outcome.Timeout, "the turn was paused before the search was made")
 	case !f.called && !f.answered:
@@ -96,7 +104,7 @@ func (a *Adapter) read(got answer, r adapter.Response) (adapter.Page, outcome.Ou
 		return p, outcome.Because(outcome.UnsupportedOption, "the endpoint answered without searching")
 	case !f.answered:
 		return p, outcome.Because(outcome.LayoutUnrecognised, "a search without its results")
-	case f.failure != "":
+	case f.failure != "" && len(f.results) == 0:
 		return p, failed(f.failure)
 	case len(f.results) == 0:
 		return p, outcome.Because(outcome.EmptyVerified, "an empty list of results")
@@ -113,6 +121,9 @@ func (a *Adapter) read(got answer, r adapter.Response) (adapter.Page, outcome.Ou
 	}
 	read, o := rows.Page("")
 	p.Results = read.Results
+	if f.failure != "" {
+		o.Detail = strings.TrimPrefix(o.Detail+"; after the results an error", "; ")
+	}
 	return p, o
 }
 
@@ -123,24 +134,16 @@ func collect(blocks []block) found {
 		switch {
 		case b.Type == "server_tool_use" && b.Name == toolName:
 			f.called = true
-			var in struct {
-				Query jsonapi.Text `json:"query"`
-			}
-			if f.query == "" && json.Unmarshal(b.Input, &in) == nil {
-				f.query = adapter.CleanText(string(in.Query))
-			}
+			f.query = cmp.Or(f.query, adapter.CleanText(string(b.Input.Value.Query)))
 		case b.Type == "web_search_tool_result":
 			f.result(b.Content)
 		}
-		for _, c := range b.Citations {
+		for _, c := range b.Citations.Rows {
 			quote := strings.TrimSpace(string(c.Cited))
 			if at := string(c.URL); quote != "" && !slices.Contains(f.quotes[at], quote) {
 				f.quotes[at] = append(f.quotes[at], quote)
 			}
 		}
-	}
-	if len(f.results) > 0 {
-		f.failure = ""
 	}
 	return f
 }
@@ -148,12 +151,13 @@ func collect(blocks []block) found {
 // result reads the content of a result block. One that is neither a list nor an
 // error leaves the search without its results.
 func (f *found) result(content json.RawMessage) {
-	var list []webResult
+	var list jsonapi.List[webResult]
 	var failure searchError
+	_ = list.UnmarshalJSON(content) // never fails
 	switch {
-	case len(content) > 0 && content[0] == '[' && json.Unmarshal(content, &list) == nil:
+	case list.There:
 		f.answered = true
-		f.results = append(f.results, list...)
+		f.results = append(f.results, list.Rows...)
 	case len(content) > 0 && content[0] == '{' && json.Unmarshal(content, &failure) == nil && failure.Code != "":
 		f.answered = true
 		f.failure = string(failure.Code)
@@ -177,12 +181,23 @@ func failed(code string) outcome.Outcome {
 // refusal reads an error of the API as a whole.
 func refusal(r adapter.Response) (outcome.Outcome, bool) {
 	var e struct {
-		Error struct {
-			Type jsonapi.Text `json:"type"`
-		} `json:"error"`
+		Error jsonapi.Maybe[struct {
+			Type    jsonapi.Text `json:"type"`
+			Message jsonapi.Text `json:"message"`
+		}] `json:"error"`
 	}
 	if json.Unmarshal(r.Body, &e) != nil {
 		return outcome.Outcome{}, false
+	}
+	said := e.Error.Value
+	if words := strings.ToLower(string(said.Message)); said.Type == "invalid_request_error" {
+		// Two errors come under this name that no other query would mend.
+		switch {
+		case strings.Contains(words, "credit balance"):
+			return outcome.Because(outcome.QuotaExhausted, "anthropic: the credit balance is too low"), true
+		case strings.Contains(words, "web search") || strings.Contains(words, toolName):
+			return outcome.Because(outcome.Config, "anthropic: the model or the organisation has no such web search"), true
+		}
 	}
 	c, ok := map[jsonapi.Text]outcome.Code{
 		"authentication_error": outcome.AuthFailed, "permission_error": outcome.AuthFailed,
@@ -190,13 +205,14 @@ func refusal(r adapter.Response) (outcome.Outcome, bool) {
 		"invalid_request_error": outcome.BadRequest, "request_too_large": outcome.BadRequest,
 		"not_found_error": outcome.Config, "timeout_error": outcome.Timeout,
 		"api_error": outcome.Upstream5xx, "overloaded_error": outcome.Upstream5xx,
-	}[e.Error.Type]
-	return outcome.Because(c, "anthropic: "+string(e.Error.Type)), ok
+	}[said.Type]
+	return outcome.Because(c, "anthropic: "+string(said.Type)), ok
 }
 
 // cost is what the answer says was used, at the prices that are known.
 func (a *Adapter) cost(got answer) float64 {
 	const million = 1e6
-	u := got.Usage
-	return u.ServerTools.Searches*searchUSD + (u.InputTokens*a.cfg.InputUSD+u.OutputTokens*a.cfg.OutputUSD)/million
+	u := got.Usage.Value
+	tokens := float64(u.InputTokens)*a.cfg.InputUSD + float64(u.OutputTokens)*a.cfg.OutputUSD
+	return float64(u.ServerTools.Value.Searches)*searchUSD + tokens/million
 }

@@ -102,15 +102,16 @@ func (a *Adapter) Plan(q adapter.Query) (adapter.Plan, error) {
 }
 
 type answer struct {
-	Code jsonapi.Code `json:"code"`
-	Data *struct {
-		QueryContext struct {
-			Original jsonapi.Text `json:"originalQuery"`
-		} `json:"queryContext"`
-		WebPages *struct {
-			Value *[]row `json:"value"`
-		} `json:"webPages"`
-	} `json:"data"`
+	Code jsonapi.Code        `json:"code"`
+	Data jsonapi.Maybe[data] `json:"data"`
+}
+
+type data struct {
+	WebPages jsonapi.Maybe[webPages] `json:"webPages"`
+}
+
+type webPages struct {
+	Value jsonapi.List[row] `json:"value"`
 }
 
 type row struct {
@@ -120,7 +121,19 @@ type row struct {
 	Summary   jsonapi.Text `json:"summary"`
 	SiteName  jsonapi.Text `json:"siteName"`
 	Published jsonapi.Text `json:"datePublished"`
+	Crawled   jsonapi.Text `json:"dateLastCrawled"`
 	Language  jsonapi.Text `json:"language"`
+}
+
+// published is when the page was. Older answers have only dateLastCrawled, which
+// is no crawl: Bocha documents it as the same date, in the time of Beijing with
+// the mark of UTC behind it.
+func (r row) published(now time.Time) string {
+	const beijing = "+08:00"
+	if at := pubdate.Parse(string(r.Published), now); at != "" {
+		return at
+	}
+	return pubdate.Parse(strings.TrimSuffix(string(r.Crawled), "Z")+beijing, now)
 }
 
 // Parse implements adapter.Adapter.
@@ -138,19 +151,19 @@ func read(a answer, r adapter.Response) (adapter.Page, outcome.Outcome) {
 		}
 		return adapter.Page{}, outcome.Because(outcome.LayoutUnrecognised, "a code that is not known")
 	}
-	if a.Data == nil || a.Data.WebPages == nil || a.Data.WebPages.Value == nil {
+	list := a.Data.Value.WebPages.Value.Value
+	switch {
+	case !list.There:
 		return adapter.Page{}, outcome.Because(outcome.LayoutUnrecognised, "no list of web pages")
-	}
-	list := *a.Data.WebPages.Value
-	if len(list) == 0 {
+	case list.Empty():
 		return adapter.Page{CostUSD: costUSD}, outcome.Because(outcome.EmptyVerified, "an empty list of web pages")
 	}
 	var rows adapter.Rows
-	for _, row := range list {
+	for _, row := range list.Rows {
 		rows.Add(adapter.Result{
 			Title: adapter.CleanText(string(row.Name)), URL: adapter.WebAddress(string(row.URL)),
 			Snippet:     adapter.CleanText(cmp.Or(string(row.Snippet), string(row.Summary))),
-			PublishedAt: pubdate.Parse(string(row.Published), r.ReceivedAt),
+			PublishedAt: row.published(r.ReceivedAt),
 			SiteName:    adapter.CleanText(string(row.SiteName)), Language: string(row.Language),
 			Passages: jsonapi.Passages([]string{string(row.Summary)}),
 		})

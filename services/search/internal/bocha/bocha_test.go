@@ -27,4 +27,8 @@ func TestWithoutSettingsNothingIsAsked(t *testing.T) {
 	}
 }
 
+func TestAnswersOfOtherShapesAreReadForWhatTheyAre(t *testing.T) {
+	adaptertest.Shapes(t, engine, adaptertest.Shape{File: "results", List: "data.webPages.value", Title: "name", URL: "url", Vital: []string{"code"}})
+}
+
 func FuzzParse(f *testing.F) { adaptertest.Fuzz(f, "", engine) }

@@ -128,20 +128,25 @@ func allLanguages() []string {
 	return all
 }
 
+// searchLang is Brave's name for the language of q. Where it has one for each of
+// two ways of writing, the tag decides and then the region asked for.
 func searchLang(q adapter.Query, c adapter.Capabilities) string {
-	base := c.LanguageOf(q)
+	base, region := c.LanguageOf(q), adapter.RegionOf(q.Language)
 	switch {
 	case base == "":
 		return ""
-	case base == "zh" && adapter.Traditional(q.Language):
+	case base == "zh" && (adapter.Traditional(q.Language) || plain(q.Language) && adapter.WritesTraditional(q.Region)):
 		return "zh-hant"
-	case base == "pt" && strings.EqualFold(q.Language, "pt-PT"):
+	case base == "pt" && !slices.Contains([]string{"", "BR"}, cmp.Or(region, q.Region)):
 		return "pt-pt"
-	case base == "en" && strings.EqualFold(q.Language, "en-GB"):
+	case base == "en" && region == "GB":
 		return "en-gb"
 	}
 	return cmp.Or(languages[base], base)
 }
+
+// plain reports whether a tag tells a language and no more.
+func plain(tag string) bool { return !strings.ContainsAny(tag, "-_") }
 
 // goggle writes a filter of domains in Brave's language for re-ranking. Its
 // rules know no paths of a site, so a domain with a path allows its whole host;

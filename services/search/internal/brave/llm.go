@@ -2,7 +2,9 @@ package brave
 
 import (
 	"encoding/json"
+	"errors"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -115,13 +117,44 @@ func isHeaderText(s string) bool {
 }
 
 type llmAnswer struct {
-	// Grounding is read list by list: one that is not known may hold results.
-	Grounding map[string]json.RawMessage `json:"grounding"`
-	Sources   map[string]struct {
-		Hostname jsonapi.Text  `json:"hostname"`
-		SiteName jsonapi.Text  `json:"site_name"`
-		Age      jsonapi.Texts `json:"age"`
-	} `json:"sources"`
+	Grounding jsonapi.Maybe[grounding]                        `json:"grounding"`
+	Sources   jsonapi.Maybe[map[string]jsonapi.Maybe[source]] `json:"sources"`
+}
+
+type grounding struct {
+	Generic jsonapi.List[grounded]  `json:"generic"`
+	POI     jsonapi.Maybe[grounded] `json:"poi"`
+	Places  jsonapi.List[grounded]  `json:"map"`
+	// unread are how many parts there are beside these three that hold
+	// something: it may be results.
+	unread int
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (g *grounding) UnmarshalJSON(b []byte) error {
+	type fields grounding
+	var parts map[string]json.RawMessage
+	if err := errors.Join(json.Unmarshal(b, (*fields)(g)), json.Unmarshal(b, &parts)); err != nil {
+		return err
+	}
+	read := map[string]bool{"generic": g.Generic.There, "poi": g.POI.There, "map": g.Places.There}
+	for name, raw := range parts {
+		if !read[name] && !isEmpty(raw) {
+			g.unread++
+		}
+	}
+	return nil
+}
+
+// isEmpty reports whether nothing stands there.
+func isEmpty(raw json.RawMessage) bool {
+	return slices.Contains([]string{"null", "[]", "{}"}, strings.Join(strings.Fields(string(raw)), ""))
+}
+
+type source struct {
+	Hostname jsonapi.Text  `json:"hostname"`
+	SiteName jsonapi.Text  `json:"site_name"`
+	Age      jsonapi.Texts `json:"age"`
 }
 
 type grounded struct {
@@ -137,29 +170,23 @@ func (a *LLM) Parse(r adapter.Response) (adapter.Page, outcome.Outcome) {
 }
 
 func readLLM(answer llmAnswer, r adapter.Response) (adapter.Page, outcome.Outcome) {
-	var generic *[]grounded
-	var poi *grounded
-	var places []grounded
-	for name, into := range map[string]any{"generic": &generic, "poi": &poi, "map": &places} {
-		if raw, ok := answer.Grounding[name]; ok && json.Unmarshal(raw, into) != nil {
-			return adapter.Page{}, outcome.Because(outcome.LayoutUnrecognised, "grounding texts that are not of the known form")
-		}
-	}
-	if generic == nil {
+	g := answer.Grounding.Value
+	if !g.Generic.There {
 		return adapter.Page{}, outcome.Because(outcome.LayoutUnrecognised, "no list of grounding texts")
 	}
-	if poi != nil {
-		places = append([]grounded{*poi}, places...)
+	places := g.Places.Rows
+	if g.POI.There {
+		places = append([]grounded{g.POI.Value}, places...)
 	}
-	if len(*generic)+len(places) == 0 {
-		if !allEmpty(answer.Grounding) {
+	if len(g.Generic.Rows)+len(places) == 0 {
+		if g.unread > 0 {
 			return adapter.Page{}, outcome.Because(outcome.LayoutUnrecognised, "grounding texts of a kind that is not known")
 		}
 		return adapter.Page{CostUSD: costUSD}, outcome.Because(outcome.EmptyVerified, "an empty list of grounding texts")
 	}
 	var rows adapter.Rows
 	add := func(g grounded) {
-		source := answer.Sources[string(g.URL)]
+		source := answer.Sources.Value[string(g.URL)].Value
 		passages := jsonapi.Passages(g.Snippets)
 		rows.Add(adapter.Result{
 			Title: firstClean(g.Title, g.Name), URL: adapter.WebAddress(string(g.URL)),
@@ -167,30 +194,23 @@ func readLLM(answer llmAnswer, r adapter.Response) (adapter.Page, outcome.Outcom
 			SiteName: firstClean(source.SiteName, source.Hostname), Passages: passages,
 		})
 	}
-	for _, g := range *generic {
+	for _, g := range g.Generic.Rows {
 		add(g)
 	}
 	for _, g := range places {
 		// A place may have no page of its own: then there is nothing to lead to.
-		if g.URL != "" {
-			add(g)
+		if g.URL == "" {
+			rows.Skip()
+			continue
 		}
+		add(g)
+	}
+	for range g.unread {
+		rows.Skip()
 	}
 	p, o := rows.Page("")
 	p.CostUSD = costUSD
 	return p, o
-}
-
-// allEmpty reports whether nothing stands under any name.
-func allEmpty(lists map[string]json.RawMessage) bool {
-	for _, raw := range lists {
-		switch strings.Join(strings.Fields(string(raw)), "") {
-		case "null", "[]", "{}":
-		default:
-			return false
-		}
-	}
-	return true
 }
 
 // published reads the first of several forms of one date.

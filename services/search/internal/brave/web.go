@@ -81,35 +81,46 @@ func (a *Web) Plan(q adapter.Query) (adapter.Plan, error) {
 }
 
 type webAnswer struct {
-	Type  jsonapi.Text `json:"type"`
-	Query struct {
-		Original jsonapi.Text `json:"original"`
-		Altered  jsonapi.Text `json:"altered"`
-	} `json:"query"`
-	Mixed *struct {
-		Main *[]struct{} `json:"main"`
-	} `json:"mixed"`
-	Web *struct {
-		Results *[]webRow `json:"results"`
-	} `json:"web"`
+	Type  jsonapi.Text             `json:"type"`
+	Query jsonapi.Maybe[webQuery]  `json:"query"`
+	Mixed jsonapi.Maybe[mixed]     `json:"mixed"`
+	Web   jsonapi.Maybe[webResult] `json:"web"`
 	// Results are those of the news.
-	Results *[]webRow `json:"results"`
+	Results jsonapi.List[webRow] `json:"results"`
+}
+
+type webQuery struct {
+	Original jsonapi.Text `json:"original"`
+	Altered  jsonapi.Text `json:"altered"`
+}
+
+// mixed is the order in which the kinds of results are to be shown.
+type mixed struct {
+	Main jsonapi.List[struct{}] `json:"main"`
+}
+
+type webResult struct {
+	Results jsonapi.List[webRow] `json:"results"`
 }
 
 type webRow struct {
-	Title       jsonapi.Text  `json:"title"`
-	URL         jsonapi.Text  `json:"url"`
-	Description jsonapi.Text  `json:"description"`
-	Age         jsonapi.Text  `json:"age"`
-	PageAge     jsonapi.Text  `json:"page_age"`
-	Language    jsonapi.Text  `json:"language"`
-	Extra       jsonapi.Texts `json:"extra_snippets"`
-	Profile     struct {
-		Name jsonapi.Text `json:"name"`
-	} `json:"profile"`
-	MetaURL struct {
-		Hostname jsonapi.Text `json:"hostname"`
-	} `json:"meta_url"`
+	Title       jsonapi.Text           `json:"title"`
+	URL         jsonapi.Text           `json:"url"`
+	Description jsonapi.Text           `json:"description"`
+	Age         jsonapi.Text           `json:"age"`
+	PageAge     jsonapi.Text           `json:"page_age"`
+	Language    jsonapi.Text           `json:"language"`
+	Extra       jsonapi.Texts          `json:"extra_snippets"`
+	Profile     jsonapi.Maybe[profile] `json:"profile"`
+	MetaURL     jsonapi.Maybe[metaURL] `json:"meta_url"`
+}
+
+type profile struct {
+	Name jsonapi.Text `json:"name"`
+}
+
+type metaURL struct {
+	Hostname jsonapi.Text `json:"hostname"`
 }
 
 // Parse implements adapter.Adapter.
@@ -119,32 +130,32 @@ func (a *Web) Parse(r adapter.Response) (adapter.Page, outcome.Outcome) {
 
 func readWeb(answer webAnswer, r adapter.Response) (adapter.Page, outcome.Outcome) {
 	list := answer.Results
-	if answer.Web != nil {
-		list = answer.Web.Results
+	if answer.Web.There {
+		list = answer.Web.Value.Results
 	}
 	switch {
-	case list == nil && answer.Type == "search" && answer.Mixed != nil && answer.Mixed.Main != nil && len(*answer.Mixed.Main) == 0:
+	case !answer.Web.There && !list.There && answer.Type == "search" && answer.Mixed.Value.Main.Empty():
 		// Without results there is no list of them, and the order in which the
 		// kinds of results are to be shown is empty.
 		return adapter.Page{CostUSD: costUSD}, outcome.Because(outcome.EmptyVerified, "nothing to show")
-	case list == nil:
+	case !list.There:
 		return adapter.Page{}, outcome.Because(outcome.LayoutUnrecognised, "no list of results")
-	case len(*list) == 0:
+	case list.Empty():
 		return adapter.Page{CostUSD: costUSD}, outcome.Because(outcome.EmptyVerified, "an empty list of results")
 	}
 	var rows adapter.Rows
-	for _, row := range *list {
+	for _, row := range list.Rows {
 		rows.Add(adapter.Result{
 			Title: adapter.CleanText(string(row.Title)), URL: adapter.WebAddress(string(row.URL)),
 			Snippet:     adapter.PlainText(string(row.Description)),
 			PublishedAt: published([]string{string(row.PageAge), string(row.Age)}, r),
-			SiteName:    firstClean(row.Profile.Name, row.MetaURL.Hostname),
+			SiteName:    firstClean(row.Profile.Value.Name, row.MetaURL.Value.Hostname),
 			Language:    string(row.Language),
 			Passages:    jsonapi.Passages(row.Extra),
 		})
 	}
-	altered := adapter.CleanText(string(answer.Query.Altered))
-	if altered == adapter.CleanText(string(answer.Query.Original)) {
+	altered := adapter.CleanText(string(answer.Query.Value.Altered))
+	if altered == adapter.CleanText(string(answer.Query.Value.Original)) {
 		altered = ""
 	}
 	p, o := rows.Page(altered)

@@ -30,14 +30,17 @@ func Read[T any](r adapter.Response, refused Refusal, read Reader[T]) (adapter.P
 		return adapter.Page{Limits: limits}, o
 	}
 	p, o := read(answer, r)
+	if o.Code == outcome.LayoutUnrecognised && refused != nil {
+		// Some say what failed with a status of success.
+		if own, ok := refused(r); ok {
+			o = own
+		}
+	}
 	p.Limits = append(p.Limits, limits...)
 	if !o.Code.HasResults() {
 		p = p.WithoutResults()
 	}
-	if o.Code == outcome.RateLimited {
-		o = byLimits(o, limits)
-	}
-	return p, o
+	return p, byLimits(o, limits)
 }
 
 func decode(r adapter.Response, answer any) (outcome.Outcome, bool) {

@@ -98,15 +98,15 @@ func TestTheOrderInWhichAnAnswerIsJudged(t *testing.T) {
 
 func TestFieldsOfAnotherTypeAreEmpty(t *testing.T) {
 	var got struct {
-		A, B, C Text
-		D, E, F Texts
-		G, H, I Code
+		A, B, C, J Text
+		D, E, F, K Texts
+		G, H, I    Code
 	}
-	const in = `{"A":"x","B":null,"C":{"y":1},"D":["a",null,7,"","b"],"E":null,"F":"a","G":7,"H":"7","I":[7]}`
+	const in = `{"A":"x","B":null,"C":{"y":1},"D":["a",null,7,"","b"],"E":null,"F":"a","J":1984,"K":{"a":"b"},"G":7,"H":"7","I":[7]}`
 	if err := json.Unmarshal([]byte(in), &got); err != nil {
 		t.Fatal(err)
 	}
-	if got.A != "x" || got.B != "" || got.C != "" || !slices.Equal(got.D, Texts{"a", "b"}) || got.E != nil || got.F != nil || got.G != "7" || got.H != "7" || got.I != "" {
+	if got.A != "x" || got.B != "" || got.C != "" || !slices.Equal(got.D, Texts{"a", "b"}) || got.E != nil || !slices.Equal(got.F, Texts{"a"}) || got.J != "1984" || got.K != nil || got.G != "7" || got.H != "7" || got.I != "" {
 		t.Errorf("got %+v", got)
 	}
 }

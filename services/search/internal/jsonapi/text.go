@@ -1,25 +1,38 @@
 package jsonapi
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"math"
+	"strconv"
+	"strings"
+)
 
 // Text is a string that an API may also leave null, or send as something else
-// from one day to the next: then it is empty, and the rest of the answer is read
-// all the same.
+// from one day to the next: a number counts as its digits, anything else as
+// empty, and the rest of the answer is read all the same.
 type Text string
 
 // UnmarshalJSON implements json.Unmarshaler. It never fails.
 func (t *Text) UnmarshalJSON(b []byte) error {
-	var s string
-	if json.Unmarshal(b, &s) == nil {
-		*t = Text(s)
-	} else {
-		*t = ""
-	}
+	*t = Text(scalar(b))
 	return nil
 }
 
+// scalar is a string, or a number as it is written; empty for anything else.
+func scalar(b []byte) string {
+	var s string
+	var n json.Number
+	switch {
+	case json.Unmarshal(b, &s) == nil:
+		return s
+	case json.Unmarshal(b, &n) == nil:
+		return n.String()
+	}
+	return ""
+}
+
 // Texts is a list of strings under the same rule: what is no string is left
-// out, and what is no list is empty.
+// out, one string alone is a list of one, and anything else is empty.
 type Texts []string
 
 // UnmarshalJSON implements json.Unmarshaler. It never fails.
@@ -27,7 +40,7 @@ func (t *Texts) UnmarshalJSON(b []byte) error {
 	*t = nil
 	var list []json.RawMessage
 	if json.Unmarshal(b, &list) != nil {
-		return nil
+		list = []json.RawMessage{b}
 	}
 	for _, item := range list {
 		var s string
@@ -39,19 +52,17 @@ func (t *Texts) UnmarshalJSON(b []byte) error {
 }
 
 // Code is an error code that some APIs send as a number and some as a string.
-type Code string
+type Code = Text
+
+// Number is a price or a count: at least 0 and finite, and 0 for whatever else
+// stands there. A number in quotation marks is one.
+type Number float64
 
 // UnmarshalJSON implements json.Unmarshaler. It never fails.
-func (c *Code) UnmarshalJSON(b []byte) error {
-	var s string
-	var n json.Number
-	switch {
-	case json.Unmarshal(b, &s) == nil:
-		*c = Code(s)
-	case json.Unmarshal(b, &n) == nil:
-		*c = Code(n)
-	default:
-		*c = ""
+func (n *Number) UnmarshalJSON(b []byte) error {
+	*n = 0
+	if f, err := strconv.ParseFloat(strings.TrimSpace(scalar(b)), 64); err == nil && f >= 0 && !math.IsInf(f, 0) {
+		*n = Number(f)
 	}
 	return nil
 }

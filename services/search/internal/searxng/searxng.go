@@ -4,6 +4,8 @@
 package searxng
 
 import (
+	"cmp"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -89,14 +91,44 @@ func (a *Adapter) Plan(q adapter.Query) (adapter.Plan, error) {
 }
 
 type answer struct {
-	Results *[]struct {
-		Title     jsonapi.Text `json:"title"`
-		URL       jsonapi.Text `json:"url"`
-		Content   jsonapi.Text `json:"content"`
-		Published jsonapi.Text `json:"publishedDate"`
-	} `json:"results"`
-	// Unresponsive is there in every answer.
-	Unresponsive *[]jsonapi.Texts `json:"unresponsive_engines"`
+	Results   jsonapi.List[row]             `json:"results"`
+	Infoboxes jsonapi.List[infobox]         `json:"infoboxes"`
+	Answers   jsonapi.List[json.RawMessage] `json:"answers"`
+	// Unresponsive is there in every answer: names with reasons.
+	Unresponsive jsonapi.List[jsonapi.Texts] `json:"unresponsive_engines"`
+}
+
+type row struct {
+	Title     jsonapi.Text `json:"title"`
+	URL       jsonapi.Text `json:"url"`
+	Content   jsonapi.Text `json:"content"`
+	Published jsonapi.Text `json:"publishedDate"`
+	Template  jsonapi.Text `json:"template"`
+}
+
+// keyValue is the template of rows that are tables of values and lead nowhere.
+const keyValue = "keyvalue.html"
+
+// infobox is what an encyclopaedia says about the subject of a query. It may be
+// the only place where its page stands.
+type infobox struct {
+	Title   jsonapi.Text        `json:"infobox"`
+	ID      jsonapi.Text        `json:"id"`
+	Content jsonapi.Text        `json:"content"`
+	URLs    jsonapi.List[named] `json:"urls"`
+}
+
+type named struct {
+	URL jsonapi.Text `json:"url"`
+}
+
+// address is the page that the box is taken from.
+func (b infobox) address() string {
+	at := adapter.WebAddress(string(b.ID))
+	for _, u := range b.URLs.Rows {
+		at = cmp.Or(at, adapter.WebAddress(string(u.URL)))
+	}
+	return at
 }
 
 // Parse implements adapter.Adapter.
@@ -111,31 +143,67 @@ func (a *Adapter) Parse(r adapter.Response) (adapter.Page, outcome.Outcome) {
 }
 
 func read(a answer, r adapter.Response) (adapter.Page, outcome.Outcome) {
+	none := a.Results.Empty() && len(a.Infoboxes.Rows) == 0
 	switch {
-	case a.Results == nil:
+	case !a.Results.There:
 		return adapter.Page{}, outcome.Because(outcome.LayoutUnrecognised, "no list of results")
-	case len(*a.Results) == 0 && a.Unresponsive == nil:
+	case none && !a.Unresponsive.There:
 		// Nobody says that all engines behind it answered.
 		return adapter.Page{}, outcome.Because(outcome.LayoutUnrecognised, "an empty list and no word about the engines behind it")
-	case len(*a.Results) == 0 && len(*a.Unresponsive) > 0:
-		return adapter.Page{}, unresponsive(*a.Unresponsive)
-	case len(*a.Results) == 0:
+	case none && len(a.Unresponsive.Rows) > 0:
+		return adapter.Page{}, unresponsive(a.Unresponsive.Rows)
+	case none && len(a.Answers.Rows) > 0:
+		return adapter.Page{}, outcome.Because(outcome.EmptyVerified, "an empty list of results, beside an answer of its own that leads to no page")
+	case none:
 		return adapter.Page{}, outcome.Because(outcome.EmptyVerified, "an empty list of results")
 	}
+	p, o := rows(a, r).Page("")
+	if failed := len(a.Unresponsive.Rows); failed > 0 && o.Code.HasResults() {
+		o.Detail = strings.TrimPrefix(o.Detail+"; "+silent(failed), "; ")
+	}
+	return p, o
+}
+
+// rows are the results and, behind them, the infoboxes whose pages are not
+// among them.
+func rows(a answer, r adapter.Response) *adapter.Rows {
 	var rows adapter.Rows
-	for _, row := range *a.Results {
+	seen := map[string]bool{}
+	for _, row := range a.Results.Rows {
+		if row.Template == keyValue && row.URL == "" {
+			rows.Skip()
+			continue
+		}
+		at := adapter.WebAddress(string(row.URL))
+		seen[at] = true
 		rows.Add(adapter.Result{
-			Title: adapter.CleanText(string(row.Title)), URL: adapter.WebAddress(string(row.URL)),
+			Title: adapter.CleanText(string(row.Title)), URL: at,
 			Snippet: adapter.CleanText(string(row.Content)), PublishedAt: pubdate.Parse(string(row.Published), r.ReceivedAt),
 		})
 	}
-	return rows.Page("")
+	for _, box := range a.Infoboxes.Rows {
+		switch at := box.address(); {
+		case at == "":
+			rows.Skip()
+		case !seen[at]:
+			seen[at] = true
+			rows.Add(adapter.Result{Title: adapter.CleanText(string(box.Title)), URL: at, Snippet: adapter.CleanText(string(box.Content))})
+		}
+	}
+	return &rows
+}
+
+func silent(engines int) string {
+	if engines == 1 {
+		return "1 engine behind SearXNG did not answer"
+	}
+	return fmt.Sprintf("%d engines behind SearXNG did not answer", engines)
 }
 
 // unresponsive tells what kept the engines behind SearXNG from answering: what
 // all of them say, else that they failed.
 func unresponsive(engines []jsonapi.Texts) outcome.Outcome {
-	detail := fmt.Sprintf("%d engines behind SearXNG did not answer", len(engines))
+	detail := silent(len(engines))
 	all := func(words ...string) bool {
 		return !slices.ContainsFunc(engines, func(e jsonapi.Texts) bool {
 			reason := strings.ToLower(strings.Join(e, " "))

@@ -25,4 +25,8 @@ func TestWithoutSettingsNothingIsAsked(t *testing.T) {
 	}
 }
 
+func TestAnswersOfOtherShapesAreReadForWhatTheyAre(t *testing.T) {
+	adaptertest.Shapes(t, engine, adaptertest.Shape{File: "results_of_all_engines", List: "results", Title: "title", URL: "url"})
+}
+
 func FuzzParse(f *testing.F) { adaptertest.Fuzz(f, "", engine) }

@@ -135,15 +135,19 @@ func chunks(q adapter.Query) int {
 }
 
 type answer struct {
-	Results *[]struct {
-		Title     jsonapi.Text `json:"title"`
-		URL       jsonapi.Text `json:"url"`
-		Content   jsonapi.Text `json:"content"`
-		Published jsonapi.Text `json:"published_date"`
-	} `json:"results"`
-	Usage struct {
-		Credits float64 `json:"credits"`
-	} `json:"usage"`
+	Results jsonapi.List[row]    `json:"results"`
+	Usage   jsonapi.Maybe[usage] `json:"usage"`
+}
+
+type row struct {
+	Title     jsonapi.Text `json:"title"`
+	URL       jsonapi.Text `json:"url"`
+	Content   jsonapi.Text `json:"content"`
+	Published jsonapi.Text `json:"published_date"`
+}
+
+type usage struct {
+	Credits jsonapi.Number `json:"credits"`
 }
 
 // Parse implements adapter.Adapter.
@@ -155,15 +159,15 @@ func (a *Adapter) Parse(r adapter.Response) (adapter.Page, outcome.Outcome) {
 const gap = "[...]"
 
 func read(a answer, r adapter.Response) (adapter.Page, outcome.Outcome) {
-	cost := cmp.Or(a.Usage.Credits, 1) * creditUSD
+	cost := float64(cmp.Or(a.Usage.Value.Credits, 1)) * creditUSD
 	switch {
-	case a.Results == nil:
+	case !a.Results.There:
 		return adapter.Page{}, outcome.Because(outcome.LayoutUnrecognised, "no list of results")
-	case len(*a.Results) == 0:
+	case a.Results.Empty():
 		return adapter.Page{CostUSD: cost}, outcome.Because(outcome.EmptyVerified, "an empty list of results")
 	}
 	var rows adapter.Rows
-	for _, row := range *a.Results {
+	for _, row := range a.Results.Rows {
 		res := adapter.Result{
 			Title: adapter.CleanText(string(row.Title)), URL: adapter.WebAddress(string(row.URL)),
 			Snippet: adapter.CleanText(string(row.Content)), PublishedAt: pubdate.Parse(string(row.Published), r.ReceivedAt),
@@ -193,14 +197,14 @@ func refusal(r adapter.Response) (outcome.Outcome, bool) {
 		return outcome.Because(outcome.QuotaExhausted, fmt.Sprintf("HTTP %d: the plan is used up", r.Status)), true
 	}
 	var e struct {
-		Detail struct {
+		Detail jsonapi.Maybe[struct {
 			Error jsonapi.Text `json:"error"`
-		} `json:"detail"`
+		}] `json:"detail"`
 	}
 	if json.Unmarshal(r.Body, &e) != nil {
 		return outcome.Outcome{}, false
 	}
-	if words := strings.ToLower(string(e.Detail.Error)); strings.Contains(words, "usage limit") || strings.Contains(words, "plan's set") {
+	if words := strings.ToLower(string(e.Detail.Value.Error)); strings.Contains(words, "usage limit") || strings.Contains(words, "plan's set") {
 		return outcome.Because(outcome.QuotaExhausted, fmt.Sprintf("HTTP %d: the plan is used up", r.Status)), true
 	}
 	return outcome.Outcome{}, false

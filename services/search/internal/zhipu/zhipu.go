@@ -25,7 +25,7 @@ const DefaultIndex = "search_std"
 // costs of one search by index, in US dollars: 0.01 to 0.05 CNY at the list
 // price.
 var costs = map[string]float64{
-	"search_std": 0.0014, "search_pro": 0.0042, "search_pro_sogou": 0.007, "search_pro_quark": 0.007,
+	"search_std": 0.0014, "search_pro": 0.0042, indexSogou: 0.007, indexQuark: 0.007,
 }
 
 // Bounds of a request. A longer query is refused.
@@ -56,7 +56,27 @@ func New(cfg Config) *Adapter {
 	cfg.Index = cmp.Or(cfg.Index, DefaultIndex)
 	c := capabilities
 	c.CostUSD = cost(cfg.Index)
+	if cfg.Index == indexQuark {
+		c.MaxCount, c.AllowedDomains = 0, 0
+	}
 	return &Adapter{cfg, c}
+}
+
+// The indexes with rules of their own: Sogou's sends whole tens of rows, and
+// Quark's heeds neither a count nor a domain.
+const (
+	indexSogou = "search_pro_sogou"
+	indexQuark = "search_pro_quark"
+	sogouStep  = 10
+)
+
+// count is how many rows are asked for: at least as many as are wanted, where
+// the index has steps. The service cuts the list.
+func (a *Adapter) count(wanted int) int {
+	if a.cfg.Index == indexSogou {
+		return (wanted + sogouStep - 1) / sogouStep * sogouStep
+	}
+	return wanted
 }
 
 // cost takes an index that is not known for the dearest one.
@@ -64,7 +84,7 @@ func cost(index string) float64 {
 	if c, ok := costs[index]; ok {
 		return c
 	}
-	return costs["search_pro_sogou"]
+	return costs[indexSogou]
 }
 
 // Name implements adapter.Adapter.
@@ -105,7 +125,7 @@ func (a *Adapter) Plan(q adapter.Query) (adapter.Plan, error) {
 	}
 	q, dropped := a.capabilities.Fit(q)
 	text, short := a.capabilities.Shorten(q.Text)
-	b := body{Query: text, Engine: a.cfg.Index, Count: q.Count, Recency: windows[q.Freshness.Window], ContentSize: "medium"}
+	b := body{Query: text, Engine: a.cfg.Index, Count: a.count(q.Count), Recency: windows[q.Freshness.Window], ContentSize: "medium"}
 	if hosts := adapter.Hosts(q.AllowedDomains); len(hosts) == 1 {
 		b.Domain = hosts[0]
 	}
@@ -124,14 +144,16 @@ func (a *Adapter) Plan(q adapter.Query) (adapter.Plan, error) {
 }
 
 type answer struct {
-	Error  *apiError `json:"error"`
-	Result *[]struct {
-		Title     jsonapi.Text `json:"title"`
-		Link      jsonapi.Text `json:"link"`
-		Content   jsonapi.Text `json:"content"`
-		Media     jsonapi.Text `json:"media"`
-		Published jsonapi.Text `json:"publish_date"`
-	} `json:"search_result"`
+	Error  jsonapi.Maybe[apiError] `json:"error"`
+	Result jsonapi.List[row]       `json:"search_result"`
+}
+
+type row struct {
+	Title     jsonapi.Text `json:"title"`
+	Link      jsonapi.Text `json:"link"`
+	Content   jsonapi.Text `json:"content"`
+	Media     jsonapi.Text `json:"media"`
+	Published jsonapi.Text `json:"publish_date"`
 }
 
 type apiError struct {
@@ -145,18 +167,18 @@ func (a *Adapter) Parse(r adapter.Response) (adapter.Page, outcome.Outcome) {
 
 func (a *Adapter) read(got answer, r adapter.Response) (adapter.Page, outcome.Outcome) {
 	switch {
-	case got.Error != nil:
-		if o, ok := byCode(got.Error.Code); ok {
+	case got.Error.There:
+		if o, ok := byCode(got.Error.Value.Code); ok {
 			return adapter.Page{}, o
 		}
 		return adapter.Page{}, outcome.Because(outcome.Upstream5xx, "zhipu: an error that is not known")
-	case got.Result == nil:
+	case !got.Result.There:
 		return adapter.Page{}, outcome.Because(outcome.LayoutUnrecognised, "no list of results")
-	case len(*got.Result) == 0:
+	case got.Result.Empty():
 		return adapter.Page{CostUSD: a.capabilities.CostUSD}, outcome.Because(outcome.EmptyVerified, "an empty list of results")
 	}
 	var rows adapter.Rows
-	for _, row := range *got.Result {
+	for _, row := range got.Result.Rows {
 		rows.Add(adapter.Result{
 			Title: adapter.CleanText(string(row.Title)), URL: adapter.WebAddress(string(row.Link)),
 			Snippet: adapter.CleanText(string(row.Content)), PublishedAt: pubdate.Parse(string(row.Published), r.ReceivedAt),
@@ -170,23 +192,32 @@ func (a *Adapter) read(got answer, r adapter.Response) (adapter.Page, outcome.Ou
 
 func refusal(r adapter.Response) (outcome.Outcome, bool) {
 	var got answer
-	if json.Unmarshal(r.Body, &got) != nil || got.Error == nil {
+	if json.Unmarshal(r.Body, &got) != nil {
 		return outcome.Outcome{}, false
 	}
-	return byCode(got.Error.Code)
+	return byCode(got.Error.Value.Code)
 }
 
 // byCode reads Zhipu's error codes. 1703 says that the index behind it sent
 // nothing valid, which is a failure and no empty list.
 func byCode(code jsonapi.Code) (outcome.Outcome, bool) {
-	c, ok := map[jsonapi.Code]outcome.Code{
-		"1000": outcome.AuthFailed, "1001": outcome.AuthFailed, "1002": outcome.AuthFailed, "1003": outcome.AuthFailed,
-		"1004": outcome.AuthFailed, "1110": outcome.AuthFailed, "1111": outcome.AuthFailed, "1112": outcome.AuthFailed,
-		"1113": outcome.QuotaExhausted, "1304": outcome.QuotaExhausted, "1308": outcome.QuotaExhausted, "1309": outcome.QuotaExhausted,
-		"1210": outcome.BadRequest, "1213": outcome.BadRequest, "1214": outcome.BadRequest, "1301": outcome.BadRequest,
-		"1211": outcome.Config, "1212": outcome.Config, "1702": outcome.Config,
-		"1302": outcome.RateLimited, "1303": outcome.RateLimited, "1305": outcome.RateLimited, "1701": outcome.RateLimited,
-		"1703": outcome.Upstream5xx,
-	}[code]
+	c, ok := codes[code]
 	return outcome.Because(c, "zhipu: code "+string(code)), ok
+}
+
+var codes = map[jsonapi.Code]outcome.Code{
+	// The key and its account: 1120 is one that cannot be read at the moment.
+	"1000": outcome.AuthFailed, "1001": outcome.AuthFailed, "1002": outcome.AuthFailed, "1003": outcome.AuthFailed,
+	"1004": outcome.AuthFailed, "1100": outcome.AuthFailed, "1110": outcome.AuthFailed, "1111": outcome.AuthFailed,
+	"1112": outcome.AuthFailed, "1113": outcome.QuotaExhausted, "1120": outcome.Upstream5xx, "1121": outcome.AuthFailed,
+	// The call.
+	"1210": outcome.BadRequest, "1211": outcome.Config, "1212": outcome.Config, "1213": outcome.BadRequest,
+	"1214": outcome.BadRequest, "1215": outcome.BadRequest, "1220": outcome.AuthFailed, "1221": outcome.Config,
+	"1222": outcome.Config, "1230": outcome.Upstream5xx, "1231": outcome.RateLimited, "1234": outcome.Upstream5xx,
+	// What is allowed, and how much of it.
+	"1300": outcome.BadRequest, "1301": outcome.BadRequest, "1302": outcome.RateLimited, "1303": outcome.RateLimited,
+	"1304": outcome.QuotaExhausted, "1305": outcome.RateLimited, "1308": outcome.QuotaExhausted, "1309": outcome.QuotaExhausted,
+	// The search itself.
+	"1701": outcome.RateLimited, "1702": outcome.Config, "1703": outcome.Upstream5xx,
+	"500": outcome.Upstream5xx,
 }
