@@ -3,9 +3,11 @@ package search
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/ratelimit"
+	"github.com/nanoclaw/nanoclaw/services/search/internal/adapter"
 	"github.com/nanoclaw/nanoclaw/services/search/internal/bing"
 )
 
@@ -67,7 +69,7 @@ type Config struct {
 	// that have not answered.
 	FusedWait time.Duration `config:"fused_wait"`
 	// Market is the Bing market for queries whose script does not tell their
-	// language, such as en-US.
+	// language, such as en-US; empty is the adapter's own choice.
 	Market string `config:"market"`
 	// Egress names the network by which this process reaches the web, where
 	// replicas that share a Redis leave by different ones: an engine that blocks
@@ -116,6 +118,9 @@ func (c Config) Validate() error {
 	if c.FusedWait <= 0 {
 		errs = append(errs, fmt.Errorf("search.fused_wait is %s: it must be longer than 0", c.FusedWait))
 	}
+	if !isMarket(c.Market) {
+		errs = append(errs, fmt.Errorf("search.market: %q is no language with a country, such as %s", c.Market, bing.DefaultMarket))
+	}
 	for _, e := range c.engines() {
 		if err := e.validate(); err != nil {
 			errs = append(errs, err)
@@ -125,4 +130,9 @@ func (c Config) Validate() error {
 		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
+}
+
+// isMarket takes none, too.
+func isMarket(market string) bool {
+	return market == "" || !strings.Contains(market, "_") && adapter.Base(market) != "" && adapter.RegionOf(market) != ""
 }

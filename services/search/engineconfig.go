@@ -4,6 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/config"
@@ -75,7 +79,7 @@ func (c Config) engines() []engineSettings {
 	}
 	keyed := func(name string, k KeyedConfig) engineSettings {
 		e := plain(name, k.EngineConfig)
-		e.settings.Key = k.APIKey.Reveal()
+		e.settings.Key = strings.TrimSpace(k.APIKey.Reveal())
 		return e
 	}
 	all := []engineSettings{
@@ -112,11 +116,28 @@ func (e engineSettings) validate() error {
 	if err := checkBaseURL(e.BaseURL); err != nil {
 		return fmt.Errorf("search.%s.base_url: %w", e.section, err)
 	}
-	if s := e.settings; s.InputUSD < 0 || s.OutputUSD < 0 {
+	switch s := e.settings; {
+	case strings.ContainsFunc(s.Key, notInKey):
+		// Sent as it is, it would break the header, or be refused as another one.
+		return fmt.Errorf("search.%s.api_key holds white space or characters that are not ASCII: copy the key again", e.section)
+	case s.InputUSD < 0 || s.OutputUSD < 0:
 		return fmt.Errorf("search.%s.input_usd and output_usd: a price cannot be less than 0", e.section)
+	case s.Index != "" && !slices.Contains(zhipuIndexes, s.Index):
+		return fmt.Errorf("search.%s.index: %q is none of %s", e.section, s.Index, strings.Join(zhipuIndexes, ", "))
+	case s.Tool != "" && !toolVersion.MatchString(s.Tool):
+		return fmt.Errorf("search.%s.tool: %q is no version of the web search, such as %s", e.section, s.Tool, anthropic.DefaultTool)
 	}
 	return nil
 }
+
+// notInKey tells what no key has, and no header may.
+func notInKey(r rune) bool { return r <= ' ' || r > '~' }
+
+// zhipuIndexes are those that Zhipu searches.
+var zhipuIndexes = []string{"search_std", "search_pro", "search_pro_sogou", "search_pro_quark"}
+
+// toolVersion is how versions of the web search of Anthropic are named.
+var toolVersion = regexp.MustCompile(`^web_search_\d{8}$`)
 
 func checkBaseURL(address string) error {
 	if address == "" {
@@ -124,14 +145,22 @@ func checkBaseURL(address string) error {
 	}
 	u, err := url.Parse(address)
 	switch {
-	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
+	case err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https":
 		return errors.New("give an absolute http or https address, such as https://search.example.com")
+	case !isPort(u.Port()):
+		return fmt.Errorf("port %s is none: a port is 1 to 65535", u.Port())
 	case u.User != nil:
 		return errors.New("an address with a password in it ends up in logs; put the engine behind a proxy that adds it")
 	case u.RawQuery != "" || u.Fragment != "":
 		return errors.New("give scheme, host and path alone: the query is added")
 	}
 	return nil
+}
+
+// isPort takes none, too.
+func isPort(port string) bool {
+	n, err := strconv.ParseUint(port, 10, 16)
+	return port == "" || err == nil && n > 0
 }
 
 // gap is the distance between requests that follows from the settings.

@@ -61,7 +61,12 @@ func TestSpansOfDays(t *testing.T) {
 		{"until today", "2025-01-01", "", "2025-01-01", "2026-03-15", ""},
 		{"since ever", "", "2025-03-31", "1990-01-01", "2025-03-31", ""},
 		{"the wrong way round", "2025-03-31", "2025-01-01", "", "", "published_to"},
-		{"from tomorrow on", "2026-03-16", "", "", "", "published_to"},
+		{"from tomorrow on, which has begun in the east", "2026-03-16", "", "2026-03-16", "2026-03-16", ""},
+		{"from the day after on", "2026-03-17", "", "", "", "published_from"},
+		{"days to come", "2027-01-01", "2027-02-01", "", "", "published_from"},
+		{"until some day", "2025-01-01", "2027-02-01", "2025-01-01", "2027-02-01", ""},
+		{"before the web", "", "1980-01-01", "", "", "published_to"},
+		{"between days before the web", "1970-01-01", "1980-01-01", "", "", "published_to"},
 		{"no such day", "2025-02-30", "", "", "", "published_from"},
 		{"a time", "", "2025-01-01T00:00:00Z", "", "", "published_to"},
 	}
@@ -107,6 +112,9 @@ func TestBadOptionsNameTheirFields(t *testing.T) {
 		{"an age and days", &searchv1.SearchRequest{Freshness: "day", PublishedTo: "2025-01-01"}, "freshness"},
 		{"a language by its name", &searchv1.SearchRequest{Language: "English"}, "language"},
 		{"a country by its name", &searchv1.SearchRequest{Region: "China"}, "region"},
+		{"a country that there is not", &searchv1.SearchRequest{Region: "ZZ"}, "region"},
+		{"a group of countries", &searchv1.SearchRequest{Region: "eu"}, "region"},
+		{"digits for a country", &searchv1.SearchRequest{Location: &searchv1.SearchLocation{Country: "01"}}, "location.country"},
 		{"a country of three letters", &searchv1.SearchRequest{Location: &searchv1.SearchLocation{Country: "CHN"}}, "location.country"},
 		{"an unknown level", &searchv1.SearchRequest{SafeSearch: "on"}, "safe_search"},
 		{"north of the pole", &searchv1.SearchRequest{Location: &searchv1.SearchLocation{Latitude: 91, Longitude: -181}}, "location.latitude location.longitude"},
@@ -312,6 +320,27 @@ func TestPoliciesThatCannotBeAreRefused(t *testing.T) {
 		err := cfg.Validate()
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestCountriesAreNamedAsTheyAreToday(t *testing.T) {
+	for code, want := range map[string]string{
+		"US": "US", "gb": "GB", "uk": "GB", "UK": "GB", "AQ": "AQ", "XK": "XK", "EU": "", "ZZ": "", "xx": "", "USA": "", "1": "", "840": "", "": "", "é": "",
+	} {
+		if got := country(code); got != want {
+			t.Errorf("%q is %q, want %q", code, got, want)
+		}
+	}
+}
+
+func TestWhatAReaderSees(t *testing.T) {
+	for text, want := range map[string]int{
+		"": 0, " \t": 0, "茶": 1, "茶 馆": 2, "שלום": 4, "\u202eab": 2, "\u200b": 0, "\U0001f642\U0001f642": 2,
+		"\U0001f468\u200d\U0001f467": 2, "\u2764\ufe0f": 1, "C#": 2, "é!": 2,
+	} {
+		if got := visible(text); got != want {
+			t.Errorf("%q: %d, want %d", text, got, want)
 		}
 	}
 }

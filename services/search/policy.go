@@ -61,7 +61,7 @@ func (c Config) checkPolicy() error {
 	for _, lang := range slices.Sorted(maps.Keys(c.Policy)) {
 		names := c.Policy[lang]
 		if base, err := language.ParseBase(lang); lang != selection.Elsewhere && (err != nil || base.String() != lang) {
-			return fmt.Errorf("search.policy: %q is no base language such as zh or en, nor \"*\" for all others", lang)
+			return fmt.Errorf("search.policy.%s: %q is no base language such as zh or en, nor \"*\" for all others", lang, lang)
 		}
 		if len(names) == 0 {
 			return fmt.Errorf("search.policy.%s names no engine: name some, or leave it out", lang)

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 	"unicode"
-	"unicode/utf8"
 
 	"google.golang.org/grpc/codes"
 
@@ -100,27 +99,16 @@ func check(q question, today time.Time) (request, error) {
 	r.filter = checkDomains(&bad, q)
 	r.asked = adapter.Query{
 		Text: strings.Join(strings.Fields(r.text), " "), Count: q.maxResults, Page: q.page,
-		Freshness: checkFreshness(&bad, q, today), Language: q.language, Region: strings.ToUpper(q.region),
+		Freshness: checkFreshness(&bad, q, today), Language: q.language, Region: country(q.region),
 		SafeSearch: adapter.SafeSearch(q.safeSearch), Location: q.location, News: q.news,
 		Passages: q.passages, PassageTokens: q.maxTokens,
 	}
-	r.asked.Location.Country = strings.ToUpper(q.location.Country)
+	r.asked.Location.Country = country(q.location.Country)
 	if bad.err != nil {
 		return request{}, bad.err
 	}
 	r.hint()
 	return r, nil
-}
-
-func checkText(bad *faults, text string) {
-	switch n := utf8.RuneCountInString(text); {
-	case !utf8.ValidString(text) || strings.ContainsFunc(text, isControl):
-		bad.add("query", "has control characters or is no valid UTF-8; send plain text")
-	case n < MinQueryRunes:
-		bad.add("query", fmt.Sprintf("has %d characters; at least %d are needed", n, MinQueryRunes))
-	case n > MaxQueryRunes:
-		bad.add("query", fmt.Sprintf("has %d characters; at most %d are taken", n, MaxQueryRunes))
-	}
 }
 
 func checkBounds(bad *faults, q question) {
@@ -163,8 +151,8 @@ func checkWords(bad *faults, q question) {
 		bad.add("language", fmt.Sprintf("%q is no BCP 47 tag; send one such as en or zh-Hans", q.language))
 	}
 	for _, c := range []struct{ field, value string }{{"region", q.region}, {"location.country", q.location.Country}} {
-		if c.value != "" && !isCountry(c.value) {
-			bad.add(c.field, fmt.Sprintf("%q is no ISO 3166-1 code; send two letters such as US", c.value))
+		if c.value != "" && country(c.value) == "" {
+			bad.add(c.field, fmt.Sprintf("%q is no country of ISO 3166-1; send two letters such as US", c.value))
 		}
 	}
 	if z := q.location.Timezone; strings.ContainsFunc(z, notInZone) {
@@ -175,10 +163,6 @@ func checkWords(bad *faults, q question) {
 // notInZone tells the characters that no name in the IANA database has.
 func notInZone(r rune) bool {
 	return r > unicode.MaxASCII || !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("/_+-", r)
-}
-
-func isCountry(code string) bool {
-	return len(code) == 2 && !strings.ContainsFunc(code, func(r rune) bool { return (r < 'A' || r > 'Z') && (r < 'a' || r > 'z') })
 }
 
 func checkFreshness(bad *faults, q question, today time.Time) adapter.Freshness {
@@ -192,30 +176,7 @@ func checkFreshness(bad *faults, q question, today time.Time) adapter.Freshness 
 		}
 		return adapter.Within(w, today)
 	}
-	if q.from == "" && q.to == "" {
-		return adapter.Freshness{}
-	}
-	// Before this day there was no web.
-	from, to := time.Date(1990, 1, 1, 0, 0, 0, 0, time.UTC), today
-	for _, c := range []struct {
-		field, value string
-		day          *time.Time
-	}{{"published_from", q.from, &from}, {"published_to", q.to, &to}} {
-		if c.value == "" {
-			continue
-		}
-		day, err := time.Parse(time.DateOnly, c.value)
-		if err != nil {
-			bad.add(c.field, fmt.Sprintf("%q is no day; send one such as 2025-12-31", c.value))
-			return adapter.Freshness{}
-		}
-		*c.day = day
-	}
-	span := adapter.Between(from, to)
-	if span.To.Before(span.From) {
-		bad.add("published_to", "is before published_from; send the earlier day first")
-	}
-	return span
+	return checkDays(bad, q.from, q.to, today)
 }
 
 func checkDomains(bad *faults, q question) *domains.Filter {
@@ -229,11 +190,6 @@ func checkDomains(bad *faults, q question) *domains.Filter {
 		bad.add(domainProblem(err))
 	}
 	return filter
-}
-
-// isControl lets tabs and line breaks pass: they fold into blanks.
-func isControl(r rune) bool {
-	return r < 0x20 && r != '\t' && r != '\n' && r != '\r' || r == 0x7f
 }
 
 func domainProblem(err error) (field, why string) {

@@ -257,6 +257,10 @@ func TestBadQuestionsNameTheirFields(t *testing.T) {
 		{"one Chinese character", ask("茶"), []string{"query"}},
 		{"too long", ask(strings.Repeat("茶", 401)), []string{"query"}},
 		{"control characters", ask("te\x00a"), []string{"query"}},
+		{"control characters of the second kind", ask("te\u009b31ma"), []string{"query"}},
+		{"nothing but the direction of writing", ask("\u202e\u202d\u200f"), []string{"query"}},
+		{"nothing but blanks of no width", ask("\u200b\ufeff\u2060\u3164"), []string{"query"}},
+		{"a letter and a joiner", ask("a\u200d"), []string{"query"}},
 		{"both domain lists", &searchv1.SearchRequest{Query: "tea", AllowedDomains: []string{"a.com"}, BlockedDomains: []string{"b.com"}}, []string{"allowed_domains", "blocked_domains"}},
 		{"a public suffix", &searchv1.SearchRequest{Query: "tea", AllowedDomains: []string{"co.uk"}}, []string{"allowed_domains[0]"}},
 		{"too many results", &searchv1.SearchRequest{Query: "tea", MaxResults: &eleven}, []string{"max_results"}},
@@ -393,6 +397,15 @@ func TestSettingsThatCannotWorkAreNamed(t *testing.T) {
 		{"unknown adapter", func(c *Config) { c.Adapter = "bang" }, `adapter "bang" is unknown`},
 		{"base_url without scheme", func(c *Config) { c.Bing.BaseURL = "bing.example" }, "search.bing.base_url"},
 		{"base_url with a password", func(c *Config) { c.DuckDuckGo.BaseURL = "https://u:p@ddg.example" }, "search.duckduckgo.base_url"},
+		{"base_url without a host", func(c *Config) { c.Bing.BaseURL = "http://:80" }, "search.bing.base_url: give an absolute"},
+		{"base_url with a port that is none", func(c *Config) { c.SearXNG.BaseURL = "http://127.0.0.1:99999" }, "search.searxng.base_url: port 99999 is none"},
+		{"a key of two lines", func(c *Config) { c.Brave.APIKey = "hush\nhush" }, "search.brave.api_key holds white space"},
+		{"a key with a letter like another", func(c *Config) { c.Zhipu.APIKey = "s\u043a-hush" }, "search.zhipu.api_key holds"},
+		{"an index of Zhipu", func(c *Config) { c.Zhipu.Index = "search_max" }, `search.zhipu.index: "search_max" is none of search_std`},
+		{"a version of Anthropic's search", func(c *Config) { c.Anthropic.Tool = "web_search" }, `search.anthropic.tool: "web_search" is no version`},
+		{"a market without a country", func(c *Config) { c.Market = "en" }, `search.market: "en" is no language with a country`},
+		{"a market that is none", func(c *Config) { c.Market = "xx-ZZZ" }, `search.market: "xx-ZZZ"`},
+		{"a market with an underscore", func(c *Config) { c.Market = "en_US" }, `search.market: "en_US"`},
 		{"too many results", func(c *Config) { c.MaxResults = 11 }, "search.max_results is 11"},
 		{"no time", func(c *Config) { c.AttemptTimeout = 0 }, "search.attempt_timeout"},
 		{"less than no limit", func(c *Config) { c.CallsPerMinute = -1 }, "search.calls_per_minute"},
@@ -405,10 +418,28 @@ func TestSettingsThatCannotWorkAreNamed(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := New(t.Context(), cfg, Deps{Guard: guard}); err == nil || !strings.Contains(err.Error(), c.want) {
+			if _, err := New(t.Context(), cfg, Deps{Guard: guard}); err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "hush") {
 				t.Errorf("got %v, want %q", err, c.want)
 			}
 		})
+	}
+}
+
+func TestSettingsThatCanBe(t *testing.T) {
+	for name, change := range map[string]func(*Config){
+		"a key with a line break behind it": func(c *Config) { c.Tavily.APIKey = "tvly-1\n" },
+		"no market":                         func(c *Config) { c.Market = "" },
+		"a market with a script":            func(c *Config) { c.Market = "zh-Hant-TW" },
+		"an index of Zhipu":                 func(c *Config) { c.Zhipu.Index = "search_pro" },
+		"a later version":                   func(c *Config) { c.Anthropic.Tool = "web_search_20260209" },
+		"a port and a path":                 func(c *Config) { c.SearXNG.BaseURL = "http://127.0.0.1:8888/searx/" },
+		"an address of IPv6":                func(c *Config) { c.SearXNG.BaseURL = "http://[::1]:8888" },
+	} {
+		cfg := DefaultConfig()
+		change(&cfg)
+		if err := cfg.Validate(); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 
