@@ -46,6 +46,9 @@ type peerFlags struct {
 	server, token string
 	timeout       time.Duration
 	verbose       bool
+	// beside leads to the server on the data folder, when there is one, although
+	// this process could do it, too: what is asked for is in that server.
+	beside bool
 }
 
 // addPeer gives a command the flags of connect.
@@ -95,6 +98,9 @@ func (p *peer) explain(err error) error {
 
 // dialProblem is what the network said, without what gRPC puts around it.
 func dialProblem(message string) string {
+	if strings.Contains(message, "unexpected HTTP status code") {
+		return "what answers there speaks HTTP and not gRPC"
+	}
 	if _, inner, found := strings.Cut(message, "Error while dialing: "); found {
 		return strings.TrimSuffix(inner, `"`)
 	}
@@ -123,6 +129,9 @@ func (c *cli) connect(ctx context.Context, cmd *cobra.Command, p *peerFlags, tar
 	cfg, err := c.load(cmd, &p.settings, nil)
 	if err != nil {
 		return nil, err
+	}
+	if owner := store.OwnerPID(cfg.DataDir); p.beside && slices.Contains(serverCommands, commandOf(owner)) {
+		return besideServer(cfg, &store.LockedError{Dir: cfg.DataDir, PID: owner})
 	}
 	logger := slog.New(slog.DiscardHandler)
 	if p.verbose {

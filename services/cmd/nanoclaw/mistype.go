@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -25,6 +26,10 @@ func flagError(cmd *cobra.Command, err error) error {
 		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
 		return usagef("%q has no flag --%s%s", cmd.CommandPath(), unknown.GetSpecifiedName(),
 			didYouMean("--", unknown.GetSpecifiedName(), names, "; \""+cmd.CommandPath()+" --help\" lists them"))
+	case errors.As(err, &unknown):
+		name := unknown.GetSpecifiedName()
+		return usagef("%q has no flag -%s; what begins with - and is no flag goes behind a --: %s -- -%s",
+			cmd.CommandPath(), name, cmd.CommandPath(), unknown.GetSpecifiedShortnames())
 	case errors.As(err, &bad):
 		if inner := bad.Unwrap(); isWorded(inner) {
 			return usagef("--%s: %w", bad.GetFlag().Name, inner)
@@ -46,7 +51,45 @@ func kindWords(typ string) string {
 	case "bool":
 		return "true or false"
 	}
+	if strings.Contains(typ, "|") {
+		return strings.Join(strings.Split(typ, "|"), ", ")
+	}
 	return "some text"
+}
+
+// filled refuses flags that were given without text, as those with an unset
+// variable of a script are: without them something else is done than was meant.
+func filled(cmd *cobra.Command, flags ...string) error {
+	for _, name := range flags {
+		f := cmd.Flags().Lookup(name)
+		if !f.Changed {
+			continue
+		}
+		values := []string{f.Value.String()}
+		if list, ok := f.Value.(pflag.SliceValue); ok {
+			values = list.GetSlice()
+		}
+		if len(values) == 0 || slices.ContainsFunc(values, func(v string) bool { return strings.TrimSpace(v) == "" }) {
+			return usagef("--%s needs a value: %s", name, kindWords(f.Value.Type()))
+		}
+	}
+	return nil
+}
+
+// readable refuses text that is no valid UTF-8, which no call carries.
+func readable(cmd *cobra.Command, args []string) error {
+	for _, a := range args {
+		if !utf8.ValidString(a) {
+			return usagef("%q is no valid UTF-8; give plain text", a)
+		}
+	}
+	var err error
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		if v := f.Value.String(); err == nil && !utf8.ValidString(v) {
+			err = usagef("--%s: %q is no valid UTF-8; give plain text", f.Name, v)
+		}
+	})
+	return err
 }
 
 // choice is a flag that takes one of a few words.
@@ -162,7 +205,7 @@ func exclusive(cmd *cobra.Command, one, other string) error {
 // didYouMean names the candidate that a slip of the hand explains, else says
 // otherwise.
 func didYouMean(prefix, word string, candidates []string, otherwise string) string {
-	best := spelling.Nearest(word, candidates)
+	best := spelling.Nearest(strings.ToLower(word), candidates)
 	if best == "" {
 		return otherwise
 	}

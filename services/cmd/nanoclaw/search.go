@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -47,6 +49,12 @@ func (c *cli) searchCommand() *cobra.Command {
   nanoclaw search providers`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := exclusive(cmd, "allowed-domain", "blocked-domain"); err != nil {
+				return err
+			}
+			if err := filled(cmd, "provider", "allowed-domain", "blocked-domain", "language", "region"); err != nil {
+				return err
+			}
+			if err := readable(cmd, args); err != nil {
 				return err
 			}
 			o.take(cmd.Flags(), args[0])
@@ -102,10 +110,16 @@ func (o *searchOptions) take(f *pflag.FlagSet, query string) {
 	if f.Changed("page") {
 		o.req.Page = &o.page
 	}
-	if len(o.providers) == 1 {
-		o.req.Provider = o.providers[0]
+	var named []string // each once
+	for _, name := range o.providers {
+		if name = strings.TrimSpace(name); !slices.Contains(named, name) {
+			named = append(named, name)
+		}
+	}
+	if len(named) == 1 {
+		o.req.Provider = named[0]
 	} else {
-		o.req.Providers = o.providers
+		o.req.Providers = named
 	}
 	o.req.Mode, o.req.SafeSearch, o.req.Cache = o.mode.value, o.safe.value, o.cache.value
 	o.req.Freshness, o.req.PublishedFrom, o.req.PublishedTo = o.freshness.window, o.freshness.from, o.freshness.to
@@ -159,9 +173,29 @@ func (c *cli) search(ctx context.Context, client searchv1.SearchServiceClient, o
 func (c *cli) failedAttempts(err error) {
 	for _, detail := range status.Convert(err).Details() {
 		if info, ok := detail.(*errdetails.ErrorInfo); ok && info.GetMetadata()["attempts"] != "" {
-			c.note("asked: %s", info.GetMetadata()["attempts"])
+			asked, passed := attemptWords(info.GetMetadata()["attempts"])
+			if asked != "" {
+				c.note("asked: %s", asked)
+			}
+			if passed != "" {
+				c.note("not asked: %s", passed)
+			}
 		}
 	}
+}
+
+// attemptWords parts the attempts of an error into those made and those, in
+// brackets, that were not.
+func attemptWords(attempts string) (asked, passed string) {
+	var made, not []string
+	for a := range strings.SplitSeq(attempts, ", ") {
+		if inner, ok := strings.CutPrefix(a, "("); ok {
+			not = append(not, strings.TrimSuffix(inner, ")"))
+		} else {
+			made = append(made, a)
+		}
+	}
+	return strings.Join(made, ", "), strings.Join(not, ", ")
 }
 
 // notSetUp says which engines cannot be asked, and what they lack.
@@ -194,11 +228,16 @@ func (f *freshness) String() string {
 // Type is shown in the help.
 func (*freshness) Type() string { return strings.Join(windows, "|") + "|FROM..TO" }
 
-// Set refuses every other word and names the nearest one. Whether days are days is
-// the service's to say.
+// Set refuses every other word and names the nearest one, and what is no day.
 func (f *freshness) Set(word string) error {
-	if from, to, span := strings.Cut(word, ".."); span && from+to != "" {
-		*f = freshness{from: from, to: to}
+	if from, to, span := strings.Cut(word, ".."); span && strings.TrimSpace(from+to) != "" {
+		next := freshness{from: strings.TrimSpace(from), to: strings.TrimSpace(to)}
+		for _, day := range []string{next.from, next.to} {
+			if _, err := time.Parse(time.DateOnly, day); day != "" && err != nil {
+				return wordedError(fmt.Sprintf("%q is no day; give days such as 2025-01-01..2025-03-31", day))
+			}
+		}
+		*f = next
 		return nil
 	}
 	one := choice{allowed: windows}

@@ -145,12 +145,13 @@ func details(a *searchv1.Attempt) string {
 }
 
 func (c *cli) searchProviders() *cobra.Command {
-	var p peerFlags
+	p := peerFlags{beside: true} // health and allowances are those of the server
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "providers", Short: "List the search engines: set up, well, and what is left of their allowance", Args: exactly(0),
 		Long: `List the search engines: which are set up, in which order they are asked, how they
-have been doing, and what is left of their allowance. None of them is asked. To
+have been doing, and what is left of their allowance, as the server that uses the
+data folder knows it; without one they have no past. None of them is asked. To
 search for the word itself: nanoclaw search -- providers`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.call(cmd, &p, []string{suite.TargetSearch}, func(ctx context.Context, to *peer) error {
@@ -215,16 +216,25 @@ func costOf(p *searchv1.SearchProvider) string {
 	return fmt.Sprintf("$%.4g", p.GetCostUsd())
 }
 
+// shortWindow is the longest window, in seconds, that is told by its length.
+const shortWindow = 60
+
 // limitsOf is what is left of each window that the engine told of.
 func limitsOf(limits []*searchv1.ProviderLimit) string {
 	var parts []string
 	for _, l := range limits {
 		part := l.GetName()
-		if l.Remaining != nil {
+		switch {
+		case l.Remaining != nil:
 			part = fmt.Sprintf("%d %s", l.GetRemaining(), part)
+			if l.GetLimit() > 0 {
+				part += fmt.Sprintf(" of %d", l.GetLimit())
+			}
+		case l.GetLimit() > 0: // a window that has ended: all of the next one
+			part = fmt.Sprintf("%d %s", l.GetLimit(), part)
 		}
-		if l.GetLimit() > 0 {
-			part += fmt.Sprintf(" of %d", l.GetLimit())
+		if s := l.GetPeriodSeconds(); s > 0 && s <= shortWindow {
+			part += fmt.Sprintf(" each %d s", s)
 		}
 		if l.GetResetsAt() != "" {
 			part += " until " + l.GetResetsAt()

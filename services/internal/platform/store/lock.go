@@ -65,6 +65,17 @@ func (l *DirLock) Unlock() error {
 	return errors.Join(l.file.Truncate(0), l.file.Close())
 }
 
+// OwnerPID is the process that wrote itself down as the owner of a data folder; 0
+// for none. One that was killed still stands there.
+func OwnerPID(dir string) int {
+	f, err := os.Open(filepath.Join(dir, lockFile))
+	if err != nil {
+		return 0
+	}
+	defer f.Close()
+	return readPID(f)
+}
+
 func writePID(f *os.File) error {
 	if err := f.Truncate(0); err != nil {
 		return err

@@ -44,6 +44,13 @@ func TestADataFolderHasOneProcess(t *testing.T) {
 		}
 	}
 
+	if got := OwnerPID(dir); got != child.Process.Pid {
+		t.Errorf("the owner is %d, want %d", got, child.Process.Pid)
+	}
+	if got := OwnerPID(t.TempDir()); got != 0 {
+		t.Errorf("the owner of a folder of nobody is %d", got)
+	}
+
 	in.Close()
 	if err := child.Wait(); err != nil {
 		t.Fatal(err)
