@@ -1,6 +1,7 @@
 package search
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -114,11 +115,12 @@ func (s *Service) put(ctx context.Context, e *engine, q request) (*asked, health
 	start := time.Now()
 	res := exchange.Ask(limited, s.client, e.Adapter, q.asked, e.trust)
 	took := time.Since(start)
-	if fault, ok := errors.AsType[*exchange.PanicError](res.Fault); ok {
+	page, o := adapter.Page{CostUSD: res.Page.CostUSD}, outcome.Because(outcome.LayoutUnrecognised, "the answer could not be judged")
+	fault := cmp.Or(res.Fault, exchange.Try(func() { page, o = judge(e.Capabilities(), res.Page, res.Outcome, q.text, res.Plan.SentText) }))
+	if panicked, ok := errors.AsType[*exchange.PanicError](fault); ok {
 		s.log.LogAttrs(ctx, slog.LevelError, "an adapter panicked", slog.String("provider", e.Name()),
-			slog.String("panic", fmt.Sprint(fault.Value)), slog.String("stack", string(fault.Stack)))
+			slog.String("panic", fmt.Sprint(panicked.Value)), slog.String("stack", string(panicked.Stack)))
 	}
-	page, o := judge(e.Capabilities(), res.Page, res.Outcome, q.text, res.Plan.SentText)
 	if o.Code == outcome.LayoutUnrecognised {
 		s.keep(ctx, e.Name(), res.Response, q.text, o.Detail)
 	}

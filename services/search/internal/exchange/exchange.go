@@ -68,28 +68,35 @@ type PanicError struct {
 
 func (*PanicError) Error() string { return "the adapter failed" }
 
+// Try calls f. The error is a *PanicError when it panics.
+func Try(f func()) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = &PanicError{r, debug.Stack()}
+		}
+	}()
+	f()
+	return nil
+}
+
 // Plan is the engine's plan. The error of an adapter that panics is a *PanicError.
 func Plan(engine adapter.Adapter, q adapter.Query) (plan adapter.Plan, err error) {
-	defer guard(&err)
-	return engine.Plan(q)
+	if fault := Try(func() { plan, err = engine.Plan(q) }); fault != nil {
+		return adapter.Plan{}, fault
+	}
+	return plan, err
 }
 
 // read is the engine's reading of an answer, and the request that goes on from
 // it, if it is a pause.
 func read(engine adapter.Adapter, asked adapter.Request, r adapter.Response) (res Result, next adapter.Request, more bool, err error) {
-	defer guard(&err)
-	res.Page, res.Outcome = engine.Parse(r)
-	if resumable, ok := engine.(adapter.Continuer); ok {
-		next, more = resumable.Continue(asked, r)
-	}
-	return res, next, more, nil
-}
-
-// guard turns a panic of an adapter into an error.
-func guard(err *error) {
-	if r := recover(); r != nil {
-		*err = &PanicError{r, debug.Stack()}
-	}
+	err = Try(func() {
+		res.Page, res.Outcome = engine.Parse(r)
+		if resumable, ok := engine.(adapter.Continuer); ok {
+			next, more = resumable.Continue(asked, r)
+		}
+	})
+	return res, next, more, err
 }
 
 // notPlanned is the outcome of a question for which no request can be made.
