@@ -87,6 +87,9 @@ type Request struct {
 
 // Response is an HTTP answer as data.
 type Response struct {
+	// Query is the text that was asked, in case the page names another one
+	// beside it; empty when nobody knows.
+	Query  string
 	Status int
 	Header http.Header
 	// Body is decoded: no content coding, UTF-8.

@@ -4,7 +4,10 @@ package adapter
 type Result struct {
 	Title string
 	// URL is the final address, unwrapped from the engine's redirects.
-	URL     string
+	URL string
+	// Hidden says that URL is a redirect of the engine's, and that only the engine
+	// knows where to: it can be followed, but belongs to no domain that is known.
+	Hidden  bool `json:",omitempty"`
 	Snippet string
 	// PublishedAt is RFC 3339, or empty when the page tells no date.
 	PublishedAt string
@@ -37,6 +40,9 @@ type Passage struct {
 // Page is what was read from an answer.
 type Page struct {
 	Results []Result
+	// HasList says, of a page without results, that the engine's list is there,
+	// only nothing in it is understood.
+	HasList bool `json:",omitempty"`
 	// AlteredQuery is the query that the results are for, when the engine
 	// says that it is not the one asked.
 	AlteredQuery string

@@ -2,7 +2,6 @@ package adapter
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 
 	"github.com/nanoclaw/nanoclaw/services/search/internal/outcome"
@@ -45,9 +44,6 @@ func (r *Rows) Add(res Result) {
 	}
 	res.Title, res.Snippet = clip(res.Title, maxTitleRunes), clip(res.Snippet, maxSnippetRunes)
 	res.SiteName = clip(res.SiteName, maxTitleRunes)
-	if !languageTag.MatchString(res.Language) {
-		res.Language = ""
-	}
 	res.Passages = bounded(res.Passages)
 	r.results = append(r.results, res)
 }
@@ -55,10 +51,6 @@ func (r *Rows) Add(res Result) {
 // Skip counts what stands among the rows and is none: a place without a site, a
 // table of values, a list of a kind that is not known.
 func (r *Rows) Skip() { r.other++ }
-
-// languageTag has the shape of a BCP 47 tag: an engine's word for a language is
-// shown to models beside the title, and anything else does not belong there.
-var languageTag = regexp.MustCompile(`^[A-Za-z]{2,8}(?:[-_][A-Za-z0-9]{1,8}){0,4}$`)
 
 // bounded marks the passages that it cuts.
 func bounded(passages []Passage) []Passage {

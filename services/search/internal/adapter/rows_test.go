@@ -1,7 +1,6 @@
 package adapter
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/nanoclaw/nanoclaw/services/search/internal/outcome"
@@ -44,18 +43,5 @@ func TestRowsLeftOutAreTold(t *testing.T) {
 				t.Errorf("%s (%s) with %d rows", o.Code, o.Detail, len(p.Results))
 			}
 		})
-	}
-}
-
-func TestALanguageIsATagOrNothing(t *testing.T) {
-	for said, want := range map[string]string{
-		"en": "en", "zh-hans": "zh-hans", "pt_BR": "pt_BR", "sr-Latn-RS": "sr-Latn-RS", "": "",
-		"en\n\n# Orders": "", "the language of tea": "", "x": "", "zh-": "", strings.Repeat("a-", 50): "", "中文": "",
-	} {
-		var rows Rows
-		rows.Add(Result{Title: "Tea", URL: "https://tea.example/", Language: said})
-		if p, _ := rows.Page(""); p.Results[0].Language != want {
-			t.Errorf("%q became %q", said, p.Results[0].Language)
-		}
 	}
 }
