@@ -1,16 +1,31 @@
 package adapter
 
 import (
+	"net"
 	"net/url"
 	"strings"
+	"unicode"
+
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/domains"
 )
 
 // WebAddress gives an address of the web as it stands in an API's answer, or ""
-// when it is none: no absolute http or https address.
+// when it is none: no absolute http or https address, or no host that there can
+// be. A name in another script is written as the network knows it.
 func WebAddress(raw string) string {
 	u, err := url.Parse(strings.TrimSpace(raw))
-	if err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https" {
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" {
 		return ""
+	}
+	host, err := domains.ParseHost(u.Hostname())
+	if err != nil {
+		return ""
+	}
+	if strings.ContainsFunc(u.Host, func(r rune) bool { return r > unicode.MaxASCII }) {
+		port := u.Port()
+		if u.Host = host.String(); port != "" {
+			u.Host = net.JoinHostPort(host.String(), port)
+		}
 	}
 	return u.String()
 }
