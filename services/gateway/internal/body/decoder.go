@@ -62,7 +62,7 @@ func (d Decoder) decode(v any) error {
 		}
 	}
 	if err := (protojson.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(raw, msg); err != nil {
-		return shaped(err, desc)
+		return shaped(err, raw, desc)
 	}
 	if checked {
 		return contradiction(msg.ProtoReflect(), b.Path)
@@ -91,9 +91,9 @@ var (
 	valueOfField    = regexp.MustCompile(`^invalid value for (\S+) (?:type|field (\S+)):`)
 )
 
-// shaped turns an error of protojson into one that names the place and, where
-// it is known, the field.
-func shaped(err error, desc protoreflect.MessageDescriptor) error {
+// shaped turns an error of protojson over raw into one that names the place and,
+// where it is known, the field.
+func shaped(err error, raw []byte, desc protoreflect.MessageDescriptor) error {
 	text := strings.ReplaceAll(err.Error(), "\u00a0", " ")
 	where := ""
 	if m := protojsonPrefix.FindStringSubmatch(text); m != nil {
@@ -107,6 +107,10 @@ func shaped(err error, desc protoreflect.MessageDescriptor) error {
 	}
 	m := valueOfField.FindStringSubmatch(text)
 	if m == nil || m[2] == "" {
+		if path, want := misfit(raw, desc); path != "" {
+			return rpcerr.New(codes.InvalidArgument, ReasonInvalidArgument, "%s%s: must be a JSON %s", path, where, want).
+				WithField(path, "must be a JSON "+want)
+		}
 		return rpcerr.New(codes.InvalidArgument, ReasonInvalidArgument, "the request body does not fit%s: %s", where, text)
 	}
 	name, kind := m[2], m[1]
