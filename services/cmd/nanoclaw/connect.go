@@ -46,8 +46,9 @@ type peerFlags struct {
 	server, token string
 	timeout       time.Duration
 	verbose       bool
-	// beside leads to the server on the data folder, when there is one, although
-	// this process could do it, too: what is asked for is in that server.
+	// beside leads to the server on the data folder, when there is one that
+	// searches itself, although this process could do it, too: what is asked for
+	// is in that server.
 	beside bool
 }
 
@@ -130,7 +131,7 @@ func (c *cli) connect(ctx context.Context, cmd *cobra.Command, p *peerFlags, tar
 	if err != nil {
 		return nil, err
 	}
-	if owner := store.OwnerPID(cfg.DataDir); p.beside && slices.Contains(serverCommands, commandOf(owner)) {
+	if owner := store.OwnerPID(cfg.DataDir); p.beside && cfg.Services.Search == "" && slices.Contains(serverCommands, commandOf(owner)) {
 		return besideServer(cfg, &store.LockedError{Dir: cfg.DataDir, PID: owner})
 	}
 	logger := slog.New(slog.DiscardHandler)

@@ -55,6 +55,11 @@ func TestWrongTypesAreNamedAndPlaced(t *testing.T) {
 		{"a number for text", `{"query":7}`, "query at line 1, column 10: must be a value of type string"},
 		{"text for a number", "{\n\"max_results\": \"x\"}", "max_results at line 2, column 16: must be a value of type int32"},
 		{"a number out of range", `{"max_results":3000000000}`, "max_results at line 1, column 16: must be a value of type int32"},
+		{"text for a list", `{"query":"a","allowed_domains":"a.example"}`, "allowed_domains at line 1, column 32: must be a JSON list"},
+		{"an object for a list", `{"blockedDomains":{}}`, "blocked_domains at line 1, column 19: must be a JSON list"},
+		{"text for an object", `{"location":"Oslo"}`, "location at line 1, column 13: must be a JSON object"},
+		{"a list for an object", `{"location":["Oslo"]}`, "location at line 1, column 13: must be a JSON object"},
+		{"a number in a list of texts", `{"allowed_domains":["a.example",5]}`, "allowed_domains at line 1, column 33: must be a value of type string"},
 		{"a field sent twice", `{"query":"a","query":"b"}`, "query at line 1, column 14: is given twice"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
