@@ -1,11 +1,15 @@
 package search
 
 import (
+	"net/url"
 	"strings"
 	"testing"
+	"time"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/nanoclaw/nanoclaw/services/search/internal/adapter"
+	"github.com/nanoclaw/nanoclaw/services/search/internal/answercache"
 	"github.com/nanoclaw/nanoclaw/services/search/internal/fusion"
 	"github.com/nanoclaw/nanoclaw/services/search/internal/outcome"
 )
@@ -112,4 +116,85 @@ func TestRowsThatAreNoPageOfTheWebAreLeftOut(t *testing.T) {
 	if o.Code != outcome.LayoutUnrecognised || len(p.Results) != 0 || p.CostUSD != 1 {
 		t.Errorf("%v %v", p, o)
 	}
+}
+
+func TestWhatIsShownIsWhatIsFiltered(t *testing.T) {
+	for _, c := range []struct {
+		address string
+		allowed bool // with example.com/docs alone allowed
+		blocked bool // with example.com/docs blocked
+	}{
+		{"https://example.com/docs", true, true},
+		{"https://sub.EXAMPLE.com.:8443/docs/a", true, true},
+		{"https://user:pw@example.com/docs/a", true, true},
+		{"https://example.com/docs%2Fa", true, true},
+		{"https://example.com/%64ocs/a", true, true},
+		{"https://example.com//docs/./a", true, true},
+		{"https://example.com/a/..%2Fdocs/b", true, true},
+		{"https://example\u3002com/docs/a", true, true},
+		{"https://example\uff0ecom/docs/a", true, true},
+		{"https://example\uff61com/docs/a", true, true},
+		{"https://\uff45xample.com/docs/a", true, true},
+		{"https://exa\u00admple.com/docs/a", true, true},
+		{"https://example.com/docs/../a", false, false},
+		{"https://example.com/docs%2F..%2Fa", false, false},
+		{"https://example.com/docs\\..\\a", false, false},
+		{"https://example.com/docsa", false, false},
+		{"https://evil-example.com/docs", false, false},
+		{"https://example.com.evil.test/docs", false, false},
+		{"https://example.com@evil.test/docs", false, false},
+		{"https://example.com:443@evil.test/docs", false, false},
+		{"https://example.com\\@evil.test/docs", false, false},
+		{"https://evil.test/docs#example.com/docs", false, false},
+		{"https://evil.test?x=//example.com/docs", false, false},
+		{"https://[fe80::1%25eth0]/docs", false, true},
+		{"https://ex%61mple.com/docs", false, true},
+	} {
+		for list, passes := range map[string]bool{"allowed": c.allowed, "blocked": !c.blocked} {
+			q := question{text: "tea", maxResults: 5}
+			if list == "allowed" {
+				q.allowed = []string{"example.com/docs"}
+			} else {
+				q.blocked = []string{"example.com/docs"}
+			}
+			r, err := check(q, time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC))
+			if err != nil {
+				t.Fatal(err)
+			}
+			p, o := judge(adapter.Capabilities{}, adapter.Page{Results: []adapter.Result{{Title: "a", URL: c.address}}}, outcome.Of(outcome.OK), "tea", "")
+			var a attempt
+			a.take(answercache.Answer{Outcome: o, Page: p}, r)
+			if got := len(a.page.Results) == 1; got != passes {
+				t.Errorf("%q passes the list of %s: %t, want %t (%v)", c.address, list, got, passes, p.Results)
+			}
+		}
+	}
+}
+
+func FuzzWebAddress(f *testing.F) {
+	for _, s := range append(hostile, "https://example.com/a b?c=d#e", "http://[::1]:80/", "https://a:b@c/d", "https://例え.example/茶") {
+		f.Add(s)
+		f.Add("https://example.com/" + s)
+	}
+	f.Fuzz(func(t *testing.T, raw string) {
+		got, ok := webAddress(raw)
+		if !ok {
+			return
+		}
+		u, err := url.Parse(got)
+		if err != nil || u.User != nil || u.Scheme != "http" && u.Scheme != "https" {
+			t.Fatalf("%q of %q: %v", got, raw, err)
+		}
+		if strings.ContainsFunc(got, func(r rune) bool {
+			return !unicode.IsPrint(r) || unicode.IsSpace(r) || strings.ContainsRune("<>`\\", r)
+		}) {
+			t.Fatalf("%q of %q ends early, or has what nobody sees", got, raw)
+		}
+		if again, ok := webAddress(got); !ok || again != got {
+			t.Fatalf("%q of %q is then %q", got, raw, again)
+		}
+		if was, err := url.Parse(strings.TrimSpace(raw)); err == nil && utf8.ValidString(raw) && was.Hostname() != u.Hostname() {
+			t.Fatalf("%q of %q leads elsewhere", got, raw)
+		}
+	})
 }
