@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/cleanse"
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/domains"
 	"github.com/nanoclaw/nanoclaw/services/search/internal/adapter"
 )
 
@@ -83,7 +84,8 @@ func clip(s string, runes int) string {
 
 // webAddress is an address as it may be shown: of the web, without a name or a
 // password before the host, which is there to look like one, and with what nobody
-// sees, or what ends an address early, as an escape.
+// sees, or what ends an address early, as an escape. It is false for one whose
+// host cannot be.
 func webAddress(raw string) (string, bool) {
 	var b strings.Builder
 	for _, r := range strings.TrimSpace(raw) {
@@ -95,12 +97,23 @@ func webAddress(raw string) (string, bool) {
 	}
 	address, _ := cleanse.Address(b.String())
 	u, err := url.Parse(address)
-	if err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https" {
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" {
 		return "", false
 	}
-	if u.User == nil {
+	host, err := domains.ParseHost(u.Hostname())
+	if err != nil {
+		return "", false
+	}
+	unseen := strings.ContainsFunc(u.Host, func(r rune) bool { return !unicode.IsPrint(r) })
+	if u.User == nil && !unseen {
 		return address, true
 	}
-	u.User = nil
+	port := u.Port()
+	if u.User = nil; unseen {
+		u.Host = host.String()
+		if port != "" {
+			u.Host += ":" + port
+		}
+	}
 	return u.String(), true
 }

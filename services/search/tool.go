@@ -15,6 +15,7 @@ import (
 	"google.golang.org/grpc/codes"
 
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/auth"
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/domains"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/rpcerr"
 	"github.com/nanoclaw/nanoclaw/services/search/internal/adapter"
 	"github.com/nanoclaw/nanoclaw/services/search/internal/outcome"
@@ -256,7 +257,11 @@ func origins(results []toolResult) []string {
 		if err != nil {
 			continue
 		}
-		if origin := ToolName + ":" + strings.ToLower(u.Hostname()); !slices.Contains(out, origin) {
+		host, err := domains.ParseHost(u.Hostname())
+		if err != nil {
+			continue
+		}
+		if origin := ToolName + ":" + host.String(); !slices.Contains(out, origin) {
 			out = append(out, origin)
 		}
 	}
