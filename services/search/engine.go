@@ -9,6 +9,7 @@ import (
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/ratelimit"
 	"github.com/nanoclaw/nanoclaw/services/search/internal/adapter"
 	"github.com/nanoclaw/nanoclaw/services/search/internal/catalog"
+	"github.com/nanoclaw/nanoclaw/services/search/internal/correction"
 	"github.com/nanoclaw/nanoclaw/services/search/internal/outcome"
 	"github.com/nanoclaw/nanoclaw/services/search/internal/pacing"
 	"github.com/nanoclaw/nanoclaw/services/search/internal/relevance"
@@ -85,6 +86,9 @@ func judge(c adapter.Capabilities, p adapter.Page, o outcome.Outcome, query, sen
 	o.Detail = told(o.Detail, done)
 	if len(p.Results) == 0 {
 		return p.WithoutResults(), outcome.Because(outcome.LayoutUnrecognised, "rows without an address of the web")
+	}
+	if o.Code == outcome.OKAlteredQuery && correction.Same(query, p.AlteredQuery) {
+		p.AlteredQuery, o.Code = "", outcome.OK
 	}
 	if o.Code == outcome.OK {
 		p.AlteredQuery = altered(p, query, sent)

@@ -62,6 +62,7 @@ func InspectResults(in InspectInput) (InspectOutput, error) {
 	resp := adapter.Response{
 		Status: cmp.Or(in.Status, http.StatusOK),
 		Header: header,
+		Query:  in.Query,
 		Body:   transport.UTF8(raw, header.Get("Content-Type")),
 	}
 	p, o := read(in.Provider, resp, in.Query)

@@ -15,7 +15,9 @@ import (
 var (
 	list      = cascadia.MustCompile(`#b_results`)
 	organic   = cascadia.MustCompile(`li.b_algo`)
-	nothing   = cascadia.MustCompile(`li.b_no`)
+	nothing   = cascadia.MustCompile(`#b_results > .b_no, #b_results > .b_ans .b_no`)
+	outside   = cascadia.MustCompile(`#b_content .b_no`)
+	sidebar   = cascadia.MustCompile(`#b_context`)
 	titleLink = cascadia.MustCompile(`h2 a[href]`)
 	siteLink  = cascadia.MustCompile(`.b_tpcn a[href]`)
 	inner     = cascadia.MustCompile(`li, .b_deep, .b_deepdesk, .b_vList`)
@@ -41,18 +43,25 @@ func readList(doc *goquery.Document, r adapter.Response) (adapter.Page, outcome.
 		if cards := doc.FindMatcher(newsCard); cards.Length() > 0 {
 			return readNews(cards, r)
 		}
+		if box := doc.FindMatcher(outside).First(); box.Length() > 0 && box.ClosestMatcher(sidebar).Length() == 0 {
+			return none()
+		}
 		return adapter.Page{}, outcome.Because(outcome.LayoutUnrecognised, "no list of results")
 	}
 	// "No results" wins over rows: Bing fills such pages with rows of other
 	// queries.
-	if results.ChildrenMatcher(nothing).Length() > 0 {
-		return adapter.Page{}, outcome.Because(outcome.EmptyVerified, "bing says that there are no results")
+	if results.FindMatcher(nothing).Length() > 0 {
+		return none()
 	}
 	var rows adapter.Rows
 	results.ChildrenMatcher(organic).Each(func(_ int, li *goquery.Selection) {
 		readRow(&rows, li, r)
 	})
-	return rows.Page(alteredQuery(results))
+	return rows.Page(alteredQuery(doc, results, r))
+}
+
+func none() (adapter.Page, outcome.Outcome) {
+	return adapter.Page{}, outcome.Because(outcome.EmptyVerified, "bing says that there are no results")
 }
 
 func readRow(rows *adapter.Rows, li *goquery.Selection, r adapter.Response) {

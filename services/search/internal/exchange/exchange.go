@@ -4,6 +4,7 @@
 package exchange
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"runtime/debug"
@@ -44,6 +45,7 @@ func Ask(ctx context.Context, client *transport.Client, engine adapter.Adapter, 
 			res.Page, res.Outcome = adapter.Page{CostUSD: cost}, transport.Failure(err)
 			return res
 		}
+		res.Response.Query = cmp.Or(plan.SentText, q.Text)
 		got, next, more, err := read(engine, request, res.Response)
 		if err != nil {
 			res.Page, res.Outcome, res.Fault = adapter.Page{CostUSD: cost}, outcome.Because(outcome.LayoutUnrecognised, err.Error()+" on the answer"), err
