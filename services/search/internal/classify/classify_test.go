@@ -1,6 +1,7 @@
 package classify
 
 import (
+	"net/http"
 	"strings"
 	"testing"
 
@@ -48,6 +49,34 @@ func TestPagesInPlaceOfResults(t *testing.T) {
 		{"asks for scripts", `<noscript>Please enable JavaScript</noscript><div id="root"></div>`, JSShell},
 		{"asks for scripts beside a page", `<noscript>Please enable JavaScript</noscript><p>` + text, None},
 		{"nothing but scripts", `<div id="app"></div><script src="/app.js"></script>`, JSShell},
+		{"brave's proof of work", `<title>PoW Captcha - Brave Search</title><div id="pow-captcha-content"><p>` + text, Challenge},
+		{"brave's, by its title", `<title>PoW Captcha - Brave Search</title><p>Working</p>`, Challenge},
+		{"mojeek's refusal", `<title>403 - Forbidden</title><h1>403 - Forbidden</h1><p>Sorry, your network appears to be sending automated queries.</p>`, Challenge},
+		{"a refusal of a server", `<html><head><title>429 Too Many Requests</title></head><body><center>nginx</center></body></html>`, Challenge},
+		{"google's refusal", `<title>Error 403 (Forbidden)!!1</title><p>Your client does not have permission.</p>`, Challenge},
+		{"a heading that begins with a status", `<title>403 area code</title><h1>forbidden city</h1><p>x</p>`, None},
+		{"unusual traffic", `<div>Our systems have detected unusual traffic from your computer network.</div>`, Challenge},
+		{"unusual traffic in German", `<div>Unsere Systeme haben ungewöhnlichen Datenverkehr aus Ihrem Computernetzwerk festgestellt.</div>`, Challenge},
+		{"yandex in Russian", `<title>Ой!</title><p>Подтвердите, что запросы отправляли вы, а не робот</p>`, Challenge},
+		{"sogou in words", `<title>搜狗搜索</title><p>此验证码用于确认这些请求是您的正常行为而不是自动程序发出的，需要您协助验证。</p>`, Challenge},
+		{"360", `<title>访问异常页面</title><p>系统检测到您操作过于频繁，请输入验证码以便正常访问。</p>`, Challenge},
+		{"naver", `<p>자동입력 방지를 위해 확인이 필요합니다.</p>`, Challenge},
+		{"startpage's form", `<form action="/sp/captcha" method="post"><input name="x"></form>`, Challenge},
+		{"an image of a captcha", `<p>Please type what you see</p><img src="/Captcha.php?x=1">`, Challenge},
+		{"a curly apostrophe", `<p>Please confirm you’re not a bot.</p>`, Challenge},
+		{"words of a verification that are the query", `<title>unusual traffic - Find</title><input name="q" value="unusual traffic"><h1>unusual traffic</h1>`, None},
+		{"a heading that is the query", `<title>access denied - Find</title><input name="q" value="access denied windows"><p>x</p>`, None},
+		{"words of a verification in an article", `<p>They have detected unusual traffic. ` + text, None},
+		{"datadome's script", `<p>Please enable JS and disable any ad blocker</p><script src="https://ct.captcha-delivery.com/c.js"></script>`, Challenge},
+		{"a refresh to a captcha", `<META HTTP-EQUIV="Refresh" CONTENT="0; URL=https://wappass.baidu.com/static/captcha/x">`, Challenge},
+		{"google's consent with much to read", `<title>Before you continue to Google Search</title><form action="https://consent.google.com/save"></form><p>` + text, Consent},
+		{"the same in German", `<title>Bevor Sie zu Google weitergehen</title><form action="https://consent.google.de/save"></form><p>` + text, Consent},
+		{"its heading on another page", `<h1>Before you continue: a guide</h1><p>` + text, None},
+		{"yahoo's consent", `<title>Yahoo is part of the Yahoo family of brands</title><form method="post" class="consent-form" action="/v2/collectConsent?sessionId=1"></form><p>` + text, Consent},
+		{"yahoo's consent by its host", `<form action="https://consent.yahoo.com/v2/x"></form>`, Consent},
+		{"asks for scripts without noscript", `<div>You need to enable JavaScript to run this app.</div>`, JSShell},
+		{"asks for scripts in Chinese", `<p>请启用 JavaScript 后继续</p>`, JSShell},
+		{"scripts are what was searched for", `<input name="q" value="enable javascript"><p>enable javascript</p>`, None},
 		{"nothing", ``, None},
 		{"a page", `<p>` + text, None},
 	}
@@ -61,6 +90,33 @@ func TestPagesInPlaceOfResults(t *testing.T) {
 				t.Errorf("kind %q by %q, want %q", v.Kind, v.Mark, c.want)
 			}
 		})
+	}
+}
+
+func TestAListBesideScriptsIsNoShell(t *testing.T) {
+	for page, want := range map[string]Kind{
+		`<ol id="list"></ol><script src="/app.js"></script>`:                                None,
+		`<ol id="list"></ol><noscript>Please enable JavaScript</noscript><script></script>`: JSShell,
+		`<ol id="list"></ol><div class="g-recaptcha"></div>`:                                Challenge,
+	} {
+		doc, err := goquery.NewDocumentFromReader(strings.NewReader(page))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if v := WithList(doc); v.Kind != want {
+			t.Errorf("%s is %q by %q, want %q", page, v.Kind, v.Mark, want)
+		}
+	}
+}
+
+func TestHeadersOfChallenges(t *testing.T) {
+	for name, c := range map[string]struct{ key, value, want string }{
+		"cloudflare": {"Cf-Mitigated", "challenge", "cloudflare challenge"}, "cloudflare cached": {"Cf-Cache-Status", "challenge", ""},
+		"aws": {"X-Amzn-Waf-Action", "Captcha", "aws waf captcha"}, "none": {"Content-Type", "text/html", ""},
+	} {
+		if got := ByHeader(http.Header{c.key: {c.value}}); got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
 	}
 }
 

@@ -118,7 +118,7 @@ func faults(t *testing.T) []fault {
 		{name: "200 with rows", engine: "bing", answer: says(200, bingRows), want: outcome.OK},
 		{name: "200 with a challenge", engine: "bing", answer: says(200, captcha), want: outcome.Challenge},
 		{name: "202 with a challenge", engine: "duckduckgo", answer: says(202, `<div class="anomaly-modal__title">Unfortunately</div>`), want: outcome.Challenge},
-		{name: "202 with nothing", engine: "duckduckgo", answer: says(202, ""), want: outcome.LayoutUnrecognised},
+		{name: "202 with nothing", engine: "duckduckgo", answer: says(202, ""), want: outcome.Challenge},
 		{name: "303 to another engine", engine: "duckduckgo", answer: says(303, "", "Location", "https://other.example/?q=tea"), want: outcome.LayoutUnrecognised},
 		{name: "302 to a captcha", engine: "baidu", answer: says(302, "", "Location", "https://wappass.example/static/captcha/x"), want: outcome.Challenge},
 		{name: "303 of an API with a key", engine: "brave_llm", answer: says(303, "", "Location", "https://elsewhere.example/"), want: outcome.Config},

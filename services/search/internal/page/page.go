@@ -5,6 +5,7 @@ package page
 
 import (
 	"bytes"
+	"net/http"
 	"strings"
 
 	"github.com/PuerkitoBio/goquery"
@@ -22,6 +23,19 @@ type Reader func(doc *goquery.Document, r adapter.Response) (adapter.Page, outco
 // Read judges an answer, in the order that keeps a blocked page from passing
 // for an empty one.
 func Read(r adapter.Response, read Reader) (adapter.Page, outcome.Outcome) {
+	if mark := classify.ByHeader(r.Header); mark != "" {
+		return adapter.Page{}, outcome.Because(outcome.Challenge, mark)
+	}
+	p, o := judge(r, read)
+	// Engines answer suspects with 202: accepted, and nothing done. A challenge
+	// may come with it, or an empty body.
+	if r.Status == http.StatusAccepted && (o.Code == outcome.LayoutUnrecognised || o.Code == outcome.JSShell) {
+		return adapter.Page{}, outcome.Because(outcome.Challenge, "HTTP 202 without results")
+	}
+	return p, o
+}
+
+func judge(r adapter.Response, read Reader) (adapter.Page, outcome.Outcome) {
 	byStatus, failed := outcome.FromStatus(r.Status, r.Header, r.ReceivedAt)
 	doc, err := parse(r.Body)
 	if err != nil {
@@ -42,7 +56,11 @@ func Read(r adapter.Response, read Reader) (adapter.Page, outcome.Outcome) {
 	}
 	p, o := read(doc, r)
 	if o.Code == outcome.LayoutUnrecognised {
-		if better, ok := of(classify.Remaining(doc)); ok {
+		look := classify.Remaining
+		if p.HasList {
+			look = classify.WithList
+		}
+		if better, ok := of(look(doc)); ok {
 			return adapter.Page{}, better
 		}
 	}
@@ -53,13 +71,18 @@ func Read(r adapter.Response, read Reader) (adapter.Page, outcome.Outcome) {
 }
 
 // Instead judges a page that came where an API's answer should be. It is false
-// when the page is none that is known.
+// when the page is none that is known. A bare refusal is known by its status:
+// every server sends its own with "403 Forbidden" above it.
 func Instead(body []byte) (outcome.Outcome, bool) {
 	doc, err := parse(body)
 	if err != nil {
 		return outcome.Outcome{}, false
 	}
-	return of(classify.Remaining(doc))
+	v := classify.Remaining(doc)
+	if v.Mark == classify.Refusal {
+		return outcome.Outcome{}, false
+	}
+	return of(v)
 }
 
 func of(v classify.Verdict) (outcome.Outcome, bool) {

@@ -1,6 +1,7 @@
 package page
 
 import (
+	"net/http"
 	"strings"
 	"testing"
 
@@ -25,6 +26,9 @@ func TestTheOrderInWhichAPageIsJudged(t *testing.T) {
 	lost := func(*goquery.Document, adapter.Response) (adapter.Page, outcome.Outcome) {
 		return adapter.Page{}, outcome.Because(outcome.LayoutUnrecognised, "no list")
 	}
+	listed := func(*goquery.Document, adapter.Response) (adapter.Page, outcome.Outcome) {
+		return adapter.Page{HasList: true}, outcome.Because(outcome.LayoutUnrecognised, "no rows")
+	}
 	cases := []struct {
 		name   string
 		r      adapter.Response
@@ -43,6 +47,15 @@ func TestTheOrderInWhichAPageIsJudged(t *testing.T) {
 		{"a page without a list that is nothing known", adapter.Response{Status: 200, Body: []byte("<p>x")}, lost, outcome.LayoutUnrecognised, "no list"},
 		{"a cut page without a list says so", adapter.Response{Status: 200, Body: []byte("<p>x"), Truncated: true}, lost, outcome.LayoutUnrecognised, "no list; the page was cut at the size limit"},
 		{"a cut page with rows says so", adapter.Response{Status: 200, Body: []byte("<p>x"), Truncated: true}, found, outcome.OK, "the page was cut at the size limit"},
+		{"a list beside scripts is no shell", adapter.Response{Status: 200, Body: []byte(`<script src="x"></script>`)}, listed, outcome.LayoutUnrecognised, "no rows"},
+		{"scripts without a list are", adapter.Response{Status: 200, Body: []byte(`<script src="x"></script>`)}, lost, outcome.JSShell, "scripts and no text"},
+		{"202 without a body", adapter.Response{Status: 202}, lost, outcome.Challenge, "HTTP 202 without results"},
+		{"202 with a body that cannot be parsed", adapter.Response{Status: 202, Body: []byte(strings.Repeat("<div>", 5000))}, found, outcome.Challenge, "HTTP 202 without results"},
+		{"202 with a shell", adapter.Response{Status: 202, Body: []byte(shell)}, lost, outcome.Challenge, "HTTP 202 without results"},
+		{"202 with rows", adapter.Response{Status: 202, Body: []byte("<p>x")}, found, outcome.OK, ""},
+		{"202 with the word for none", adapter.Response{Status: 202, Body: []byte("<p>x")}, none, outcome.EmptyVerified, "the engine says so"},
+		{"a challenge named by a header", adapter.Response{Status: 405, Header: http.Header{"X-Amzn-Waf-Action": {"captcha"}}}, lost, outcome.Challenge, "aws waf captcha"},
+		{"a refusal with status 200", adapter.Response{Status: 200, Body: []byte("<title>403 - Forbidden</title>")}, lost, outcome.Challenge, "heading of a refusal"},
 		{"absurd nesting", adapter.Response{Status: 200, Body: []byte(strings.Repeat("<div>", 5000))}, found, outcome.LayoutUnrecognised, "the page cannot be parsed"},
 	}
 	for _, c := range cases {
@@ -57,7 +70,7 @@ func TestTheOrderInWhichAPageIsJudged(t *testing.T) {
 
 func TestAPageInsteadOfAnAnswer(t *testing.T) {
 	for body, want := range map[string]outcome.Code{
-		`<title>Just a moment...</title>`: outcome.Challenge, `<div id="app"></div><script src="x"></script>`: outcome.JSShell, "<p>tea": "", "": "",
+		`<title>Just a moment...</title>`: outcome.Challenge, `<title>403 Forbidden</title>`: "", `<div id="app"></div><script src="x"></script>`: outcome.JSShell, "<p>tea": "", "": "",
 	} {
 		if o, ok := Instead([]byte(body)); o.Code != want || ok != (want != "") {
 			t.Errorf("%q is %s (%t), want %s", body, o.Code, ok, want)
