@@ -7,6 +7,7 @@ import (
 	"github.com/andybalholm/cascadia"
 
 	"github.com/nanoclaw/nanoclaw/services/search/internal/adapter"
+	"github.com/nanoclaw/nanoclaw/services/search/internal/correction"
 	"github.com/nanoclaw/nanoclaw/services/search/internal/outcome"
 	"github.com/nanoclaw/nanoclaw/services/search/internal/page"
 	"github.com/nanoclaw/nanoclaw/services/search/internal/pubdate"
@@ -17,12 +18,12 @@ var (
 	webResult = cascadia.MustCompile(`.web-result`)
 	paid      = cascadia.MustCompile(`.result--ad`)
 	noResult  = cascadia.MustCompile(`.result--no-result, .no-results`)
+	loneNone  = cascadia.MustCompile(`a[href], .web-result, .result--no-result, .no-results`)
 	resultA   = cascadia.MustCompile(`a.result__a`)
 	snippetA  = cascadia.MustCompile(`.result__snippet`)
 	stamp     = cascadia.MustCompile(`.result__extras__url > span:not(.result__icon), .result__timestamp`)
-	rowOrNone = cascadia.MustCompile(`a[href], .web-result, .result--no-result, .no-results`)
-	meant     = cascadia.MustCompile(`#did_you_mean, .did-you-mean`)
-	anchor    = cascadia.MustCompile(`a`)
+	rowOrNone = cascadia.MustCompile(`a[href], .web-result, .result--no-result, .no-results, div, p, span, td`)
+	meant     = cascadia.MustCompile(`#did_you_mean, .did-you-mean, .msg--spelling, #links .msg, .message`)
 )
 
 // Parse implements adapter.Adapter.
@@ -33,12 +34,15 @@ func (*HTML) Parse(r adapter.Response) (adapter.Page, outcome.Outcome) {
 func readHTML(doc *goquery.Document, r adapter.Response) (adapter.Page, outcome.Outcome) {
 	list := doc.FindMatcher(links).First()
 	if list.Length() == 0 {
+		if noneBeforeRows(doc.FindMatcher(loneNone), webResult, paid, saysNoneAlone) {
+			return none()
+		}
 		return adapter.Page{}, outcome.Because(outcome.LayoutUnrecognised, "no list of results")
 	}
 	// The same mark, further down, says that there are no more results. Only
 	// where it comes first does it say that there are none.
-	if noneBeforeRows(list.FindMatcher(rowOrNone), webResult, paid, func(s *goquery.Selection) bool { return s.IsMatcher(noResult) }) {
-		return adapter.Page{}, outcome.Because(outcome.EmptyVerified, "duckduckgo says that there are no results")
+	if noneBeforeRows(list.FindMatcher(rowOrNone), webResult, paid, saysNone) {
+		return none()
 	}
 	var rows adapter.Rows
 	list.FindMatcher(webResult).NotMatcher(paid).NotMatcher(noResult).Each(func(_ int, row *goquery.Selection) {
@@ -48,7 +52,11 @@ func readHTML(doc *goquery.Document, r adapter.Response) (adapter.Page, outcome.
 			PublishedAt: pubdate.Parse(adapter.CleanText(row.FindMatcher(stamp).Last().Text()), r.ReceivedAt),
 		})
 	})
-	return rows.Page(alteredQuery(doc))
+	return rows.Page(alteredQuery(doc, r))
+}
+
+func none() (adapter.Page, outcome.Outcome) {
+	return adapter.Page{}, outcome.Because(outcome.EmptyVerified, "duckduckgo says that there are no results")
 }
 
 // endOfList is the link, titled EOF, that stands below the last result.
@@ -71,11 +79,11 @@ func add(rows *adapter.Rows, link *goquery.Selection, r adapter.Response, row ad
 
 // alteredQuery gives the query that the results are for, when the page says
 // that it searched for something else. "Did you mean" only asks.
-func alteredQuery(doc *goquery.Document) string {
-	notice := doc.FindMatcher(meant).First()
-	words := strings.ToLower(adapter.CleanText(notice.Text()))
-	if !strings.HasPrefix(words, "including results for") && !strings.HasPrefix(words, "showing results for") {
-		return ""
-	}
-	return adapter.CleanText(notice.FindMatcher(anchor).First().Text())
+func alteredQuery(doc *goquery.Document, r adapter.Response) string {
+	asked, altered := correction.Asked(doc, r.Query), ""
+	doc.FindMatcher(meant).EachWithBreak(func(_ int, s *goquery.Selection) bool {
+		altered = correction.Of(s, asked)
+		return altered == ""
+	})
+	return altered
 }

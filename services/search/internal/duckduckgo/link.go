@@ -3,9 +3,6 @@ package duckduckgo
 import (
 	"net/url"
 	"strings"
-
-	"github.com/PuerkitoBio/goquery"
-	"github.com/andybalholm/cascadia"
 )
 
 type linkKind int
@@ -53,23 +50,4 @@ func unwrap(href string, wrappings int) (string, linkKind) {
 func isDuckDuckGo(host string) bool {
 	host = strings.ToLower(strings.TrimSuffix(host, "."))
 	return host == "duckduckgo.com" || strings.HasSuffix(host, ".duckduckgo.com")
-}
-
-// noneBeforeRows reports whether a mark of "no results" comes before the first
-// row, and before the first link that leads to a page; what is paid for is no
-// row. A mark after those may be the end of a list that is not understood.
-func noneBeforeRows(found *goquery.Selection, row, paid cascadia.Selector, isMark func(*goquery.Selection) bool) bool {
-	none := false
-	found.EachWithBreak(func(_ int, s *goquery.Selection) bool {
-		if none = isMark(s); none {
-			return false
-		}
-		return !s.IsMatcher(row) && !leadsOut(s) || s.ClosestMatcher(paid).Length() > 0
-	})
-	return none
-}
-
-func leadsOut(link *goquery.Selection) bool {
-	address, kind := target(link.AttrOr("href", ""))
-	return kind == linkTarget && !strings.HasPrefix(address, endOfList)
 }

@@ -1,12 +1,11 @@
 package duckduckgo
 
 import (
-	"strings"
-
 	"github.com/PuerkitoBio/goquery"
 	"github.com/andybalholm/cascadia"
 
 	"github.com/nanoclaw/nanoclaw/services/search/internal/adapter"
+	"github.com/nanoclaw/nanoclaw/services/search/internal/correction"
 	"github.com/nanoclaw/nanoclaw/services/search/internal/outcome"
 	"github.com/nanoclaw/nanoclaw/services/search/internal/page"
 	"github.com/nanoclaw/nanoclaw/services/search/internal/pubdate"
@@ -18,7 +17,8 @@ var (
 	liteLink    = cascadia.MustCompile(`a.result-link`)
 	liteSnippet = cascadia.MustCompile(`td.result-snippet`)
 	liteStamp   = cascadia.MustCompile(`span.timestamp`)
-	liteCell    = cascadia.MustCompile(`a[href], a.result-link, td, td span, .no-results`)
+	liteCell    = cascadia.MustCompile(`a[href], a.result-link, td, td span, td div, td p, .no-results`)
+	liteNotice  = cascadia.MustCompile(`a.result-link, td:not(:has(td, a.result-link)), p:not(:has(td, a.result-link))`)
 	litePaid    = cascadia.MustCompile(`.result-sponsored`)
 )
 
@@ -60,20 +60,26 @@ func readLite(doc *goquery.Document, r adapter.Response) (adapter.Page, outcome.
 		}
 	})
 	flush()
-	if rows.Seen() == 0 && saysNone(doc) {
-		return adapter.Page{}, outcome.Because(outcome.EmptyVerified, "duckduckgo says that there are no results")
+	if rows.Seen() == 0 && noneBeforeRows(doc.FindMatcher(liteCell), liteLink, litePaid, saysNone) {
+		return none()
 	}
-	return rows.Page(alteredQuery(doc))
+	return rows.Page(liteAltered(doc, r))
 }
 
-// saysNone looks for a cell that holds the words for "none" and nothing else,
-// before any row.
-func saysNone(doc *goquery.Document) bool {
-	return noneBeforeRows(doc.FindMatcher(liteCell), liteLink, litePaid, func(s *goquery.Selection) bool {
-		switch strings.TrimSuffix(strings.ToLower(adapter.CleanText(s.Text())), ".") {
-		case "no results", "no more results":
-			return true
+// liteAltered reads the notice in the box made for it, else in a cell of its own
+// above the results.
+func liteAltered(doc *goquery.Document, r adapter.Response) string {
+	altered := alteredQuery(doc, r)
+	if altered != "" {
+		return altered
+	}
+	asked := correction.Asked(doc, r.Query)
+	doc.FindMatcher(liteNotice).EachWithBreak(func(_ int, s *goquery.Selection) bool {
+		if s.IsMatcher(liteLink) {
+			return false
 		}
-		return false
+		altered = correction.Of(s, asked)
+		return altered == ""
 	})
+	return altered
 }
