@@ -127,7 +127,7 @@ func (a *answer) finish(q request) {
 	a.code, a.altered = first.outcome.Code, first.page.AlteredQuery
 	// One engine's own order is not ours to change.
 	merged := fusion.Merge(lists, fusion.Options{DomainsChosen: !a.fused || len(q.filter.Allowed()) > 0})
-	merged = slices.DeleteFunc(merged, func(r fusion.Result) bool { return !q.filter.Allows(r.URL) })
+	merged = slices.DeleteFunc(merged, func(r fusion.Result) bool { return !q.allows(r.Result) })
 	a.results = merged[:min(len(merged), q.maxResults)]
 	a.passagesCut = fitPassages(a.results, q.asked)
 }

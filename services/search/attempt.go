@@ -152,7 +152,7 @@ func (a *attempt) take(got answercache.Answer, q request) {
 		// The filter goes first: addresses of one page may be on both sides of it.
 		key := canon.Key(r.URL)
 		switch {
-		case q.filter.Allows(r.URL):
+		case q.allows(r):
 			if !seen[key] {
 				seen[key] = true
 				kept = append(kept, r)

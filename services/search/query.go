@@ -199,6 +199,13 @@ func domainProblem(err error) (field, why string) {
 	return "allowed_domains", err.Error()
 }
 
+// allows reports whether the domain filter lets a result through. One whose
+// address hides where it leads to passes no filter: nothing shows that it is
+// allowed, or that it is not blocked.
+func (r request) allows(res adapter.Result) bool {
+	return r.filter.Allows(res.URL) && (!res.Hidden || r.filter.Empty())
+}
+
 // overfetch is how many times more rows are asked for when the domain filter
 // will throw some away.
 const overfetch = 2

@@ -1,6 +1,6 @@
 // Package baidu asks Baidu's result page as a browser would and reads it. The
 // links of these pages lead through Baidu's own counter; where a row leads to
-// stands in an attribute beside.
+// stands in an attribute beside, as a rule.
 package baidu
 
 import (

@@ -1,13 +1,14 @@
 package baidu
 
 import (
-	"net/url"
+	"regexp"
 	"strings"
 
 	"github.com/PuerkitoBio/goquery"
 	"github.com/andybalholm/cascadia"
 
 	"github.com/nanoclaw/nanoclaw/services/search/internal/adapter"
+	"github.com/nanoclaw/nanoclaw/services/search/internal/correction"
 	"github.com/nanoclaw/nanoclaw/services/search/internal/outcome"
 	"github.com/nanoclaw/nanoclaw/services/search/internal/page"
 	"github.com/nanoclaw/nanoclaw/services/search/internal/pubdate"
@@ -17,15 +18,16 @@ var (
 	list = cascadia.MustCompile(`#content_left`)
 	// organic are the results of the web index, and entries of Baidu's
 	// encyclopaedia, which come in a box of their own.
-	organic   = cascadia.MustCompile(`.c-container.result, .c-container.result-op[tpl^="bk_"]`)
-	paid      = cascadia.MustCompile(`[data-tuiguang], .ec_wise_ad, .m[data-placeid]`)
-	paidMark  = cascadia.MustCompile(`.ec-tuiguang, .ec_tuiguang_pplink, a.m[data-tuiguang]`)
-	nothing   = cascadia.MustCompile(`.content_none .nors, .content_none`)
+	organic  = cascadia.MustCompile(`.c-container.result, .c-container.result-op[tpl^="bk_"]`)
+	paid     = cascadia.MustCompile(`[data-tuiguang], .ec_wise_ad, .m[data-placeid]`)
+	paidMark = cascadia.MustCompile(`.ec-tuiguang, .ec_tuiguang_pplink, a.m[data-tuiguang]`)
+	// nothing is the box for queries without results. Its class names, too, only
+	// count by their beginning.
+	nothing   = cascadia.MustCompile(`[class^="content_none"], [class*=" content_none"], .nors, [class^="nors-"], [class*=" nors-"], [class^="nors_"], [class*=" nors_"]`)
 	titleLink = cascadia.MustCompile(`h3 a[href]`)
 	minor     = cascadia.MustCompile(`.cos-color-text-minor, .newTimeFactor_before_abs, .c-color-gray2`)
 	site      = cascadia.MustCompile(`.cosc-source-text, [class*="siteLink"], .c-showurl`)
-	tip       = cascadia.MustCompile(`#super_se_tip, .hit_top_new`)
-	strong    = cascadia.MustCompile(`strong`)
+	tip       = cascadia.MustCompile(`#super_se_tip, .super_se_tip, .hit_top_new`)
 )
 
 // abstracts are where the text of a row stands, the surest first. Class names
@@ -44,12 +46,12 @@ func (a *Adapter) Parse(r adapter.Response) (adapter.Page, outcome.Outcome) {
 	return page.Read(r, read)
 }
 
-// noneWords are Baidu's for a query without results. They count in the box that
-// is made for them alone.
-var noneWords = []string{"未找到相关结果", "没有找到"}
+// noneWords are Baidu's for a query without results: "未找到相关结果",
+// "没有找到与“…”相关的网页". They count in the box that is made for them alone.
+var noneWords = regexp.MustCompile(`没有找到|未找到相关|未找到[与和].{1,300}相关`)
 
 func read(doc *goquery.Document, r adapter.Response) (adapter.Page, outcome.Outcome) {
-	if says(doc.FindMatcher(nothing), noneWords) {
+	if noneWords.MatchString(adapter.CleanText(doc.FindMatcher(nothing).Text())) {
 		return adapter.Page{}, outcome.Because(outcome.EmptyVerified, "baidu says that there are no results")
 	}
 	results := doc.FindMatcher(list).First()
@@ -61,42 +63,23 @@ func read(doc *goquery.Document, r adapter.Response) (adapter.Page, outcome.Outc
 		if row.IsMatcher(paid) || row.FindMatcher(paidMark).Length() > 0 {
 			return
 		}
-		rows.Add(readRow(row, r))
+		if result, ok := readRow(row, r); ok {
+			rows.Add(result)
+		}
 	})
-	return rows.Page(alteredQuery(doc))
+	return rows.Page(alteredQuery(doc, r))
 }
 
-func readRow(row *goquery.Selection, r adapter.Response) adapter.Result {
+// readRow is false for a row that leads to an advertisement or into Baidu's own
+// result pages.
+func readRow(row *goquery.Selection, r adapter.Response) (adapter.Result, bool) {
 	link := row.FindMatcher(titleLink).First()
+	address, kind := target(row.AttrOr("mu", ""), link.AttrOr("href", ""))
 	text, date := describe(row, r)
 	return adapter.Result{
-		Title: adapter.CleanText(link.Text()), URL: target(row.AttrOr("mu", ""), link.AttrOr("href", "")),
+		Title: adapter.CleanText(link.Text()), URL: address, Hidden: kind == linkCounter,
 		Snippet: text, PublishedAt: date, SiteName: adapter.CleanText(row.FindMatcher(site).First().Text()),
-	}
-}
-
-// target is where a row leads to: what its attribute says, else its link, unless
-// that is Baidu's counter, behind which nobody sees without asking Baidu again.
-func target(attribute, href string) string {
-	if at := adapter.WebAddress(attribute); at != "" && !isCounter(at) {
-		return at
-	}
-	if at := adapter.WebAddress(href); at != "" && !isCounter(at) {
-		return at
-	}
-	return ""
-}
-
-func isCounter(address string) bool {
-	u, err := url.Parse(address)
-	if err != nil {
-		return true
-	}
-	host := strings.ToLower(strings.TrimSuffix(u.Hostname(), "."))
-	if host == "nourl.ubs.baidu.com" {
-		return true // Baidu's word for "no address"
-	}
-	return (host == "www.baidu.com" || host == "m.baidu.com") && (u.Path == "/link" || u.Path == "/baidu.php" || u.Path == "/s")
+	}, kind != linkPaid && kind != linkInternal
 }
 
 // describe finds the snippet and the date in front of it.
@@ -115,34 +98,8 @@ func describe(row *goquery.Selection, r adapter.Response) (text, date string) {
 	return "", ""
 }
 
-// showing are the words with which Baidu says that it searched for something
-// else; with others it only suggests.
-var showing = []string{"已显示", "已包含", "以下为您显示", "以下包含"}
-
 // alteredQuery gives the query that the results are for, when the page says
-// that it is not the one asked. The corrected query comes first; what is set in
-// bold with a class is the link back to the one asked.
-func alteredQuery(doc *goquery.Document) string {
-	notice := doc.FindMatcher(tip).First()
-	if !says(notice, showing) {
-		return ""
-	}
-	altered := ""
-	notice.FindMatcher(strong).EachWithBreak(func(_ int, s *goquery.Selection) bool {
-		if _, marked := s.Attr("class"); !marked {
-			altered = strings.Trim(adapter.CleanText(s.Text()), `"“” `)
-		}
-		return altered == ""
-	})
-	return altered
-}
-
-func says(s *goquery.Selection, words []string) bool {
-	text := adapter.CleanText(s.Text())
-	for _, w := range words {
-		if strings.Contains(text, w) {
-			return true
-		}
-	}
-	return false
+// that it is not the one asked; with other words it only suggests.
+func alteredQuery(doc *goquery.Document, r adapter.Response) string {
+	return correction.Of(doc.FindMatcher(tip).First(), correction.Asked(doc, r.Query))
 }

@@ -164,7 +164,7 @@ func spread(all []Result) []Result {
 	count := map[string]int{}
 	var first, beyond []Result
 	for i, r := range all {
-		domain := registrable(r.URL)
+		domain := registrable(r.Result)
 		if len(first) == top {
 			rest := append(beyond, all[i:]...)
 			slices.SortFunc(rest, compare)
@@ -180,12 +180,12 @@ func spread(all []Result) []Result {
 	return append(first, beyond...)
 }
 
-// registrable is the domain that an address counts for; its host when that has
-// none.
-func registrable(address string) string {
-	u, err := url.Parse(address)
-	if err != nil {
-		return address
+// registrable is the domain that a result counts for; its host when that has
+// none. One that hides where it leads to counts for itself alone.
+func registrable(r adapter.Result) string {
+	u, err := url.Parse(r.URL)
+	if err != nil || r.Hidden {
+		return r.URL
 	}
 	return cmp.Or(domains.Registrable(u.Hostname()), u.Hostname())
 }
