@@ -18,12 +18,10 @@ var (
 	list = cascadia.MustCompile(`#content_left`)
 	// organic are the results of the web index, and entries of Baidu's
 	// encyclopaedia, which come in a box of their own.
-	organic  = cascadia.MustCompile(`.c-container.result, .c-container.result-op[tpl^="bk_"]`)
-	paid     = cascadia.MustCompile(`[data-tuiguang], .ec_wise_ad, .m[data-placeid]`)
-	paidMark = cascadia.MustCompile(`.ec-tuiguang, .ec_tuiguang_pplink, a.m[data-tuiguang]`)
-	// nothing is the box for queries without results. Its class names, too, only
-	// count by their beginning.
-	nothing   = cascadia.MustCompile(`[class^="content_none"], [class*=" content_none"], .nors, [class^="nors-"], [class*=" nors-"], [class^="nors_"], [class*=" nors_"]`)
+	organic   = cascadia.MustCompile(`.c-container.result, .c-container.result-op[tpl^="bk_"]`)
+	paid      = cascadia.MustCompile(`[data-tuiguang], .ec_wise_ad, .m[data-placeid]`)
+	paidMark  = cascadia.MustCompile(`.ec-tuiguang, .ec_tuiguang_pplink, a.m[data-tuiguang]`)
+	nothing   = cascadia.MustCompile(`[class*="content_none"], [class*="nors"]`)
 	titleLink = cascadia.MustCompile(`h3 a[href]`)
 	minor     = cascadia.MustCompile(`.cos-color-text-minor, .newTimeFactor_before_abs, .c-color-gray2`)
 	site      = cascadia.MustCompile(`.cosc-source-text, [class*="siteLink"], .c-showurl`)
@@ -50,8 +48,14 @@ func (a *Adapter) Parse(r adapter.Response) (adapter.Page, outcome.Outcome) {
 // "没有找到与“…”相关的网页". They count in the box that is made for them alone.
 var noneWords = regexp.MustCompile(`没有找到|未找到相关|未找到[与和].{1,300}相关`)
 
+// noneClass is the box for queries without results. Its class names, too, only
+// count by their beginning.
+var noneClass = regexp.MustCompile(`(?:^|\s)(?:content_none|nors(?:[-_\s]|$))`)
+
+func isNone(_ int, s *goquery.Selection) bool { return noneClass.MatchString(s.AttrOr("class", "")) }
+
 func read(doc *goquery.Document, r adapter.Response) (adapter.Page, outcome.Outcome) {
-	if noneWords.MatchString(adapter.CleanText(doc.FindMatcher(nothing).Text())) {
+	if noneWords.MatchString(adapter.CleanText(doc.FindMatcher(nothing).FilterFunction(isNone).Text())) {
 		return adapter.Page{}, outcome.Because(outcome.EmptyVerified, "baidu says that there are no results")
 	}
 	results := doc.FindMatcher(list).First()

@@ -15,7 +15,8 @@ import (
 var (
 	list      = cascadia.MustCompile(`#b_results`)
 	organic   = cascadia.MustCompile(`li.b_algo`)
-	nothing   = cascadia.MustCompile(`#b_results > .b_no, #b_results > .b_ans .b_no`)
+	nothing   = cascadia.MustCompile(`.b_no`)
+	answer    = cascadia.MustCompile(`.b_ans`)
 	outside   = cascadia.MustCompile(`#b_content .b_no`)
 	sidebar   = cascadia.MustCompile(`#b_context`)
 	titleLink = cascadia.MustCompile(`h2 a[href]`)
@@ -50,7 +51,7 @@ func readList(doc *goquery.Document, r adapter.Response) (adapter.Page, outcome.
 	}
 	// "No results" wins over rows: Bing fills such pages with rows of other
 	// queries.
-	if results.FindMatcher(nothing).Length() > 0 {
+	if results.ChildrenMatcher(nothing).Length() > 0 || results.ChildrenMatcher(answer).FindMatcher(nothing).Length() > 0 {
 		return none()
 	}
 	var rows adapter.Rows

@@ -18,7 +18,7 @@ var (
 	liteSnippet = cascadia.MustCompile(`td.result-snippet`)
 	liteStamp   = cascadia.MustCompile(`span.timestamp`)
 	liteCell    = cascadia.MustCompile(`a[href], a.result-link, td, td span, td div, td p, .no-results`)
-	liteNotice  = cascadia.MustCompile(`a.result-link, td:not(:has(td, a.result-link)), p:not(:has(td, a.result-link))`)
+	liteNotice  = cascadia.MustCompile(`a.result-link, td, p`)
 	litePaid    = cascadia.MustCompile(`.result-sponsored`)
 )
 
@@ -77,6 +77,9 @@ func liteAltered(doc *goquery.Document, r adapter.Response) string {
 	doc.FindMatcher(liteNotice).EachWithBreak(func(_ int, s *goquery.Selection) bool {
 		if s.IsMatcher(liteLink) {
 			return false
+		}
+		if s.FindMatcher(liteNotice).Length() > 0 {
+			return true // a cell around others
 		}
 		altered = correction.Of(s, asked)
 		return altered == ""

@@ -69,7 +69,7 @@ func FromAPIStatus(status int, header http.Header, now time.Time) (Outcome, bool
 // engine: engines send suspected robots to a host of their own for captchas.
 func redirected(header http.Header, detail string) Outcome {
 	to := strings.ToLower(header.Get("Location"))
-	for _, mark := range []string{"captcha", "/sorry/", "challenge", "anomaly", "consent.", "/blocked"} {
+	for _, mark := range []string{"captcha", "/sorry/", "challenge", "anomaly", "antispider", "consent.", "/consent", "/blocked"} {
 		if strings.Contains(to, mark) {
 			return Outcome{Code: Challenge, Detail: detail + " to a challenge"}
 		}
