@@ -112,6 +112,17 @@ func (c Config) engines() []engineSettings {
 	return all
 }
 
+// keys are the keys of all engines.
+func (c Config) keys() []string {
+	var all []string
+	for _, e := range c.engines() {
+		if e.settings.Key != "" {
+			all = append(all, e.settings.Key)
+		}
+	}
+	return all
+}
+
 func (e engineSettings) validate() error {
 	if err := checkBaseURL(e.BaseURL); err != nil {
 		return fmt.Errorf("search.%s.base_url: %w", e.section, err)

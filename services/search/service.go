@@ -105,7 +105,7 @@ func New(_ context.Context, cfg Config, deps Deps) (*Service, error) {
 	}
 	s.answers = answercache.New(deps.Cache)
 	if deps.UnreadDir != "" {
-		s.unread = specimen.New(deps.UnreadDir)
+		s.unread = specimen.New(deps.UnreadDir, cfg.keys()...)
 	}
 	missing := map[string]string{}
 	for name, e := range s.engines {

@@ -49,6 +49,40 @@ func TestAPageThatNobodyCanReadIsKeptForTheOperator(t *testing.T) {
 	}
 }
 
+func TestAPageThatRepeatsAKeyIsKeptWithoutIt(t *testing.T) {
+	guard, err := netguard.New(netguard.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const key = "hush/1+2&3"
+	page := `<p>Authorization: Bearer hush/1+2&3, ?key=hush%2F1%2B2%263, hush&#47; hush/1+2&amp;3</p>`
+	for _, name := range []string{"brave_llm", "brave_web", "tavily", "bocha", "zhipu", "anthropic"} {
+		cfg, dir := DefaultConfig(), t.TempDir()
+		at := KeyedConfig{EngineConfig: engineAt(t, says(200, page)), APIKey: key}
+		cfg.Adapter, cfg.Brave, cfg.Tavily, cfg.Bocha, cfg.Zhipu.KeyedConfig = name, at, at, at, at
+		cfg.Anthropic.KeyedConfig, cfg.Anthropic.Model = at, "m"
+		s, err := New(t.Context(), cfg, Deps{Guard: guard, Log: slog.New(slog.DiscardHandler), UnreadDir: dir})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = s.Search(as(t, "ann"), ask("green tea"))
+		s.Close()
+		files, err := filepath.Glob(filepath.Join(dir, name, "*.json"))
+		if err != nil || len(files) != 1 {
+			t.Fatalf("%s: files %v (%v)", name, files, err)
+		}
+		line, err := os.ReadFile(files[0])
+		if err != nil || !strings.Contains(string(line), "Bearer [") {
+			t.Errorf("%s: %s (%v)", name, line, err)
+		}
+		for _, form := range []string{"hush/1", "hush%2F", "hush/1+2\\u0026amp;3"} {
+			if strings.Contains(string(line), form) {
+				t.Errorf("%s kept %s: %s", name, form, line)
+			}
+		}
+	}
+}
+
 // readAgain gives a kept answer to inspect results, as its reader would.
 func readAgain(t *testing.T, file string) {
 	t.Helper()

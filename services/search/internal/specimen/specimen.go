@@ -8,10 +8,13 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"html"
+	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/nanoclaw/nanoclaw/services/search/internal/adapter"
@@ -27,12 +30,25 @@ const (
 // Keeper keeps answers in a folder. It is safe for concurrent use, and one
 // folder may have several.
 type Keeper struct {
-	dir string
-	mu  sync.Mutex
+	dir     string
+	secrets *strings.Replacer
+	mu      sync.Mutex
 }
 
-// New makes a keeper; the folder is made when there is something to keep.
-func New(dir string) *Keeper { return &Keeper{dir: dir} }
+// New makes a keeper; the folder is made when there is something to keep. secrets,
+// such as the keys of engines, are never kept: some servers repeat what they were
+// sent.
+func New(dir string, secrets ...string) *Keeper {
+	var pairs []string
+	for _, s := range secrets {
+		for _, form := range []string{s, url.QueryEscape(s), url.PathEscape(s), html.EscapeString(s)} {
+			if s != "" {
+				pairs = append(pairs, form, placeholderToken)
+			}
+		}
+	}
+	return &Keeper{dir: dir, secrets: strings.NewReplacer(pairs...)}
+}
 
 // kept is one line in the form that inspect results reads.
 type kept struct {
@@ -54,14 +70,14 @@ func (k *Keeper) Keep(provider string, r adapter.Response, query, detail string)
 	if !name.MatchString(provider) {
 		return "", fmt.Errorf("search: keep an answer: %q is no name of a provider", provider)
 	}
-	body, cut := Redact(r.Body, query)
+	body, cut := Redact([]byte(k.secrets.Replace(string(r.Body))), query)
 	at := r.ReceivedAt.UTC()
 	sum := sha256.Sum256(body)
 	id := at.Format("20060102T150405.000Z") + "-" + hex.EncodeToString(sum[:4])
 	line, err := adapter.JSONBody(kept{
 		ID: id, Provider: provider, Query: placeholderQuery, Status: r.Status,
-		Headers:   map[string]string{"Content-Type": r.Header.Get("Content-Type")},
-		Truncated: cut || r.Truncated, Detail: detail, Body: string(body),
+		Headers:   map[string]string{"Content-Type": k.secrets.Replace(r.Header.Get("Content-Type"))},
+		Truncated: cut || r.Truncated, Detail: k.secrets.Replace(detail), Body: string(body),
 	})
 	if err != nil {
 		return "", fmt.Errorf("search: keep an answer of %s: %w", provider, err)
