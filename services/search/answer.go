@@ -82,7 +82,7 @@ func (s *Service) answer(ctx context.Context, p auth.Principal, q question, w wa
 
 // single asks one engine after the other until one answers.
 func (s *Service) single(ctx context.Context, a *answer, able []candidate, q request, w watcher) {
-	made := s.run(ctx, able, q, w)
+	made := s.run(ctx, able, false, q, w)
 	a.attempts = append(a.attempts, made...)
 	if last := made[len(made)-1]; last.outcome.Code.Answered() {
 		a.answered = []attempt{last}

@@ -23,14 +23,30 @@ func (l lane) last() attempt { return l.attempts[len(l.attempts)-1] }
 
 // fused asks independent engines at once. It gives what has come as soon as all
 // have answered or, once FusedWait is over, as soon as one has; engines that are
-// late are let go and said to be.
+// late are let go and said to be. In place of a family that failed as a whole one
+// is asked that nobody has asked yet.
 func (s *Service) fused(ctx context.Context, a *answer, p plan, q request, w watcher) {
-	lanes := p.lanes(len(q.providers) > 0)
+	lanes, spare := p.lanes(len(q.providers) > 0)
+	next := make(chan []candidate, len(spare))
+	for _, family := range spare {
+		next <- family
+	}
+	close(next)
 	running, release := context.WithCancelCause(ctx)
 	defer release(nil)
 	ended := make(chan lane, len(lanes))
 	for i, engines := range lanes {
-		go func() { ended <- lane{i, s.run(running, engines, q, w)} }()
+		go func() {
+			l := lane{i, s.run(running, engines, len(spare) > 0, q, w)}
+			for l.last().outcome.Code.TryNext() && running.Err() == nil {
+				family, left := <-next
+				if !left {
+					break
+				}
+				l.attempts = append(l.attempts, s.run(running, family, len(next) > 0, q, w)...)
+			}
+			ended <- l
+		}()
 	}
 	patience := time.NewTimer(s.cfg.FusedWait)
 	defer patience.Stop()
@@ -60,11 +76,12 @@ func (s *Service) fused(ctx context.Context, a *answer, p plan, q request, w wat
 	a.answered = mergeable(a.attempts)
 }
 
-// run asks engines one after the other until one answers.
-func (s *Service) run(ctx context.Context, engines []candidate, q request, w watcher) []attempt {
+// run asks engines one after the other until one answers. more says that there are
+// others to ask when none of them does.
+func (s *Service) run(ctx context.Context, engines []candidate, more bool, q request, w watcher) []attempt {
 	var all []attempt
 	for i, c := range engines {
-		at := s.inTime(ctx, c, i < len(engines)-1, q, w)
+		at := s.inTime(ctx, c, more || i < len(engines)-1, q, w)
 		all = append(all, at)
 		if !at.outcome.Code.TryNext() || ctx.Err() != nil {
 			break

@@ -178,6 +178,58 @@ func TestAFamilyWhoseFirstEngineIsBlockedIsAskedThroughItsSecond(t *testing.T) {
 	}
 }
 
+func TestInPlaceOfAFamilyThatFailedTheNextIsAsked(t *testing.T) {
+	policy := []string{"bing", "duckduckgo", "brave_web", "tavily", "bocha", "baidu"}
+	blocked := says(200, challengePage)
+	for _, c := range []struct {
+		name   string
+		change func(w *web)
+		asked  string // in the order of the lanes
+		found  bool
+	}{
+		{"both engines of the first family are blocked", func(w *web) {
+			w.set("bing", blocked)
+			w.set("duckduckgo", blocked)
+		}, "bing=CHALLENGE duckduckgo=CHALLENGE bocha=OK brave_web=OK tavily=OK", true},
+		{"one engine of it answers", func(w *web) { w.set("bing", blocked) }, "bing=CHALLENGE duckduckgo=OK brave_web=OK tavily=OK", true},
+		{"nobody answers", func(w *web) {
+			for _, name := range []string{"bing", "duckduckgo", "baidu"} {
+				w.set(name, blocked)
+			}
+			for _, name := range []string{"brave", "tavily", "bocha"} {
+				w.set(name, says(500, ""))
+			}
+		}, "", false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s, w, end := startInMemory(t, func(c *Config) {
+					c.Policy, c.Bocha = map[string][]string{"*": policy}, KeyedConfig{EngineConfig{BaseURL: "http://bocha.test"}, "BOCHA-KEY"}
+				})
+				defer end()
+				w.set("bing", says(200, bingPage("tea guide", addressesOf("a")...)))
+				w.set("duckduckgo", says(200, duckPage("tea guide", addressesOf("a")...)))
+				w.set("brave", braveAnswer("tea guide", addressesOf("a")))
+				w.set("tavily", says(200, `{"results":[{"title":"tea guide","url":"https://a.example/","content":"About tea guide."}]}`))
+				w.set("bocha", says(200, `{"code":200,"data":{"webPages":{"value":[{"name":"tea guide","url":"https://a.example/","snippet":"About tea guide."}]}}}`))
+				c.change(w)
+				got, err := s.Search(as(t, "ann"), fusedOf())
+				if (err == nil) != c.found || c.found && trail(got) != c.asked {
+					t.Fatalf("%s (%v), want %s", trail(got), err, c.asked)
+				}
+				if c.found {
+					return
+				}
+				for _, name := range []string{"bing", "duckduckgo", "brave", "tavily", "bocha", "baidu"} {
+					if w.times(name) != 1 {
+						t.Errorf("%s was asked %d times", name, w.times(name))
+					}
+				}
+			})
+		})
+	}
+}
+
 func TestOneDomainDoesNotFillAMergeUnlessItIsAskedFor(t *testing.T) {
 	many := []string{"https://flood.example/1", "https://flood.example/2", "https://flood.example/3", "https://flood.example/4", "https://a.example/", "https://b.example/", "https://c.example/"}
 	for _, allowed := range [][]string{nil, {"flood.example"}} {

@@ -110,9 +110,9 @@ func (p plan) names() []string {
 
 // lanes are the engines that a fused search asks at once, each with those that
 // are asked in its place when it does not answer: one lane for a family, those
-// that are well first, or one for each engine that the caller named.
-func (p plan) lanes(named bool) [][]candidate {
-	var lanes [][]candidate
+// that are well first, or one for each engine that the caller named. spare are the
+// families beyond maxFamilies, for when all engines of a lane have failed.
+func (p plan) lanes(named bool) (lanes, spare [][]candidate) {
 	for _, c := range p.able {
 		i := slices.IndexFunc(lanes, func(l []candidate) bool { return l[0].Capabilities().Family == c.Capabilities().Family })
 		if i < 0 || named {
@@ -122,10 +122,11 @@ func (p plan) lanes(named bool) [][]candidate {
 		lanes[i] = append(lanes[i], c)
 	}
 	if named {
-		return lanes
+		return lanes, nil
 	}
 	slices.SortStableFunc(lanes, func(a, b []candidate) int { return wellFirst(a) - wellFirst(b) })
-	return lanes[:min(len(lanes), maxFamilies)]
+	n := min(len(lanes), maxFamilies)
+	return lanes[:n], lanes[n:]
 }
 
 func wellFirst(lane []candidate) int {

@@ -154,6 +154,9 @@ func TestFailuresAreWordsForTheModel(t *testing.T) {
 			s := start(t, func(cfg *Config) {
 				cfg.Adapter = "bing"
 				cfg.Bing = engineAt(t, says(c.status, c.page))
+				if c.reason == outcome.AuthFailed {
+					cfg.Adapter, cfg.Brave = "brave", KeyedConfig{cfg.Bing, "OLD-KEY"}
+				}
 			})
 			out := call(t, provider(t, s), c.args)
 			var got struct {

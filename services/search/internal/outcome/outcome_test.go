@@ -79,8 +79,9 @@ func TestStatusOfAnAnswer(t *testing.T) {
 		{name: "with nonsense", status: 429, header: http.Header{"Retry-After": {"soon"}}, want: RateLimited},
 		{name: "with a year", status: 429, header: http.Header{"Retry-After": {"99999999999999999999"}}, want: RateLimited},
 		{name: "forbidden is a block", status: 403, want: Challenge},
-		{name: "unauthorized", status: 401, want: AuthFailed},
-		{name: "payment", status: 402, want: QuotaExhausted},
+		{name: "unauthorized is one, too", status: 401, want: Challenge},
+		{name: "so is payment for a page", status: 402, want: Challenge},
+		{name: "a proxy wants credentials", status: 407, want: Config},
 		{name: "unprocessable", status: 422, want: BadRequest},
 		{name: "not found", status: 404, want: LayoutUnrecognised},
 		{name: "broken", status: 502, want: Upstream5xx},
@@ -100,7 +101,7 @@ func TestStatusOfAnAnswer(t *testing.T) {
 func TestStatusOfAnAPI(t *testing.T) {
 	now := time.Date(2025, 12, 1, 12, 0, 0, 0, time.UTC)
 	for status, want := range map[int]Code{
-		301: Config, 303: Config, 400: BadRequest, 401: AuthFailed, 402: QuotaExhausted, 403: AuthFailed, 404: Config, 405: Config, 408: Timeout,
+		301: Config, 303: Config, 400: BadRequest, 401: AuthFailed, 402: QuotaExhausted, 403: AuthFailed, 404: Config, 405: Config, 407: Config, 408: Timeout,
 		410: Config, 413: BadRequest, 415: BadRequest, 418: LayoutUnrecognised, 422: BadRequest, 429: RateLimited, 451: Challenge, 500: Upstream5xx, 529: Upstream5xx,
 	} {
 		o, failed := FromAPIStatus(status, http.Header{"Retry-After": {"7"}}, now)

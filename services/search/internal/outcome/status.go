@@ -15,7 +15,8 @@ const maxRetryAfter = 24 * time.Hour
 // the successful ones, whose body has to be read. now serves a Retry-After
 // that is a date; with a zero now such a date is left unread.
 //
-// A 403 from an engine's result page is a block, not a matter of credentials.
+// A 401, 402 or 403 from an engine's result page is a block: it was given no
+// credentials, and nobody bought an allowance.
 func FromStatus(status int, header http.Header, now time.Time) (Outcome, bool) {
 	detail := "HTTP " + strconv.Itoa(status)
 	o := Outcome{Detail: detail, RetryAfter: retryAfter(header, now)}
@@ -26,12 +27,11 @@ func FromStatus(status int, header http.Header, now time.Time) (Outcome, bool) {
 		return redirected(header, detail), true
 	case status == http.StatusTooManyRequests:
 		o.Code = RateLimited
-	case status == http.StatusPaymentRequired:
-		o.Code = QuotaExhausted
-	case status == http.StatusUnauthorized, status == http.StatusProxyAuthRequired:
-		o.Code = AuthFailed
-	case status == http.StatusForbidden, status == http.StatusUnavailableForLegalReasons:
+	case status == http.StatusUnauthorized, status == http.StatusPaymentRequired, status == http.StatusForbidden,
+		status == http.StatusUnavailableForLegalReasons:
 		o.Code = Challenge
+	case status == http.StatusProxyAuthRequired:
+		o.Code, o.Detail = Config, detail+": the proxy wants credentials"
 	case status == http.StatusRequestTimeout:
 		o.Code = Timeout
 	case status == http.StatusBadRequest, status == http.StatusRequestURITooLong,
@@ -46,8 +46,8 @@ func FromStatus(status int, header http.Header, now time.Time) (Outcome, bool) {
 }
 
 // FromAPIStatus is FromStatus for engines that are asked through an API: there
-// a 403 is a matter of our key, and a redirect or a 404 of the address that the
-// operator set. A 429 may be a quota, which only the headers tell.
+// a 401 or 403 is a matter of our key, a 402 of our allowance, and a redirect or a
+// 404 of the address that the operator set. A 429 may be a quota, which only the headers tell.
 func FromAPIStatus(status int, header http.Header, now time.Time) (Outcome, bool) {
 	o, failed := FromStatus(status, header, now)
 	switch {
@@ -55,8 +55,10 @@ func FromAPIStatus(status int, header http.Header, now time.Time) (Outcome, bool
 		return Outcome{}, false
 	case status >= 300 && status < 400:
 		o.Code, o.Detail = Config, "HTTP "+strconv.Itoa(status)+": the address redirects"
-	case status == http.StatusForbidden:
+	case status == http.StatusUnauthorized, status == http.StatusForbidden:
 		o.Code = AuthFailed
+	case status == http.StatusPaymentRequired:
+		o.Code = QuotaExhausted
 	case status == http.StatusNotFound, status == http.StatusMethodNotAllowed, status == http.StatusGone:
 		o.Code, o.Detail = Config, o.Detail+": nothing is served at this address"
 	case status == http.StatusUnsupportedMediaType:

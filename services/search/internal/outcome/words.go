@@ -4,8 +4,8 @@ package outcome
 // "nothing found" tells its user that a thing does not exist.
 const openQuestion = " This says nothing about what exists: do not conclude that there are no results."
 
-// words are what a model is told. Only EmptyVerified says that nothing was
-// found.
+// words are what models and people are told. Only EmptyVerified says that nothing
+// was found.
 var words = map[Code]string{
 	OK:               "The search engine answered.",
 	OKAlteredQuery:   "The search engine changed the query before it searched; the results are for the changed query.",
@@ -15,11 +15,11 @@ var words = map[Code]string{
 	DecoySuspected:     "The search engine sent results of other queries instead of an answer to this one, so they were thrown away." + openQuestion + " Reword the query or try again later.",
 	Challenge:          "The search engine blocked the request with a captcha or a refusal." + openQuestion + " Try again later, or fetch a page that you already know.",
 	RateLimited:        "The search engine takes no more requests for the moment." + openQuestion + " Wait before searching again.",
-	QuotaExhausted:     "The allowance with the search engine is used up." + openQuestion + " Go on without searching, and tell the user.",
-	AuthFailed:         "The search engine refused the credentials of this installation." + openQuestion + " Tell the user that the operator has to renew the key.",
+	QuotaExhausted:     "The allowance with the search engine is used up." + openQuestion + " Searching works again with its next period, or when the operator raises it.",
+	AuthFailed:         "The search engine refused the credentials of this installation." + openQuestion + " The operator has to renew the key.",
 	BadRequest:         "The search engine refused the request as malformed." + openQuestion + " Simplify the query.",
 	UnsupportedOption:  "The search engine cannot do what an option asks for." + openQuestion + " Leave the option out.",
-	Config:             "The search engine is not set up properly on this installation." + openQuestion + " Tell the user that the operator has to correct it.",
+	Config:             "The search engine is not set up properly on this installation." + openQuestion + " The operator has to correct its settings.",
 	JSShell:            "The search engine sent a page that needs a browser with scripts." + openQuestion + " Try again later, or fetch a page that you already know.",
 	LayoutUnrecognised: "The search engine sent a page that cannot be read reliably." + openQuestion + " Try again later, or fetch a page that you already know.",
 	Upstream5xx:        "The search engine is failing." + openQuestion + " Try again later.",

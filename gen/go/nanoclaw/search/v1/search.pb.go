@@ -45,7 +45,8 @@ type SearchRequest struct {
 	// provider.
 	Providers []string `protobuf:"bytes,6,rep,name=providers,proto3" json:"providers,omitempty"`
 	// "single" or empty: one provider after the other until one answers. "fused":
-	// two or three independent ones at once, their results merged.
+	// two or three independent ones at once, their results merged; others are asked
+	// in place of those that fail.
 	Mode string `protobuf:"bytes,7,opt,name=mode,proto3" json:"mode,omitempty"`
 	// Page of results, 1 to 50; 1 when not set.
 	Page *int32 `protobuf:"varint,8,opt,name=page,proto3,oneof" json:"page,omitempty"`
@@ -1026,8 +1027,9 @@ type SearchStarted struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// "single" or "fused".
 	Mode string `protobuf:"bytes,1,opt,name=mode,proto3" json:"mode,omitempty"`
-	// The providers in the order in which they are asked. With mode single those
-	// behind the first are asked when the ones before did not answer.
+	// The providers that may be asked, in the order in which they are. With mode
+	// single those behind the first are asked when the ones before did not answer,
+	// with mode fused those behind the first of each of three families.
 	Plan          []string `protobuf:"bytes,2,rep,name=plan,proto3" json:"plan,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

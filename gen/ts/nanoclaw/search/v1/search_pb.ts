@@ -70,7 +70,8 @@ export type SearchRequest = Message<"nanoclaw.search.v1.SearchRequest"> & {
 
   /**
    * "single" or empty: one provider after the other until one answers. "fused":
-   * two or three independent ones at once, their results merged.
+   * two or three independent ones at once, their results merged; others are asked
+   * in place of those that fail.
    *
    * @generated from field: string mode = 7;
    */
@@ -228,7 +229,8 @@ export type SearchRequestJson = {
 
   /**
    * "single" or empty: one provider after the other until one answers. "fused":
-   * two or three independent ones at once, their results merged.
+   * two or three independent ones at once, their results merged; others are asked
+   * in place of those that fail.
    *
    * @generated from field: string mode = 7;
    */
@@ -1217,8 +1219,9 @@ export type SearchStarted = Message<"nanoclaw.search.v1.SearchStarted"> & {
   mode: string;
 
   /**
-   * The providers in the order in which they are asked. With mode single those
-   * behind the first are asked when the ones before did not answer.
+   * The providers that may be asked, in the order in which they are. With mode
+   * single those behind the first are asked when the ones before did not answer,
+   * with mode fused those behind the first of each of three families.
    *
    * @generated from field: repeated string plan = 2;
    */
@@ -1239,8 +1242,9 @@ export type SearchStartedJson = {
   mode?: string;
 
   /**
-   * The providers in the order in which they are asked. With mode single those
-   * behind the first are asked when the ones before did not answer.
+   * The providers that may be asked, in the order in which they are. With mode
+   * single those behind the first are asked when the ones before did not answer,
+   * with mode fused those behind the first of each of three families.
    *
    * @generated from field: repeated string plan = 2;
    */
