@@ -9,19 +9,26 @@ import (
 	"unicode/utf8"
 )
 
-// layouts are the absolute forms seen on result pages. Forms that mean
-// different days in different countries (05/06/2025) are left unread.
-var layouts = []string{
+// days are the forms of a day seen on result pages and in answers of APIs. Forms
+// that mean different days in different countries (05/06/2025) are left unread.
+var days = []string{
 	"Jan 2, 2006", "January 2, 2006", "2 Jan 2006", "2 January 2006",
-	"Monday, January 2, 2006", "2006年1月2日", "2.1.2006", "2006-1-2", "2006/1/2",
-	time.RFC3339, time.RFC1123, time.RFC1123Z, time.DateTime,
+	"Monday, January 2, 2006", "Mon, 2 Jan 2006", "2006年1月2日", "2.1.2006", "2006-1-2", "2006/1/2", "2006.1.2",
 }
+
+// clock is a time of day behind a day, and its zone where there is one. Names of
+// zones but those of UTC mean different zones in different countries.
+var clock = regexp.MustCompile(`^(.*?)(?:T|,? ?)(\d{1,2}:\d{2})(:\d{2}(?:\.\d+)?)?(?: ?(?:(Z|UTC|GMT)|([+-]\d{2}):?(\d{2})|[AP]M|[A-Z]{3,4}))?$`)
 
 // age is a distance from now: "3 days ago", "1 天前", "2 小时之前".
 var age = regexp.MustCompile(`^(\d{1,3}) ?(minutes?|mins?|hours?|days?|weeks?|months?|years?|分钟|小时|天|周|个月|年) ?(?:ago|之?前)$`)
 
 // daysAgo are words for days near today.
-var daysAgo = map[string]int{"今天": 0, "昨天": 1, "前天": 2}
+var daysAgo = map[string]int{
+	"today": 0, "heute": 0, "aujourd'hui": 0, "hoy": 0, "今天": 0,
+	"yesterday": 1, "gestern": 1, "hier": 1, "ayer": 1, "昨天": 1,
+	"vorgestern": 2, "avant-hier": 2, "anteayer": 2, "前天": 2,
+}
 
 var units = map[string]time.Duration{
 	"minute": time.Minute, "min": time.Minute, "分钟": time.Minute,
@@ -35,36 +42,79 @@ var units = map[string]time.Duration{
 const day = 24 * time.Hour
 
 // Parse turns a printed date into RFC 3339 in UTC, or "" when it cannot be
-// read. A day without a time becomes its midnight. Ages count from now and are
-// left unread when now is zero; those of a day or more are rounded to the day.
+// read. A day becomes its midnight, with or without a time of day whose zone is
+// not told: nobody knows which moment that is. Words and ages count from now and
+// are left unread when now is zero; ages of a day or more are rounded to the day.
 func Parse(printed string, now time.Time) string {
 	printed = strings.TrimSpace(printed)
-	for _, l := range layouts {
-		if t, err := time.Parse(l, printed); err == nil {
-			return format(t)
-		}
-	}
-	// DuckDuckGo prints 2026-04-14T00:00:00.0000000, without a zone.
-	if t, err := time.Parse("2006-01-02T15:04:05", printed); err == nil {
+	if t, ok := parseAge(printed, now); ok {
 		return format(t)
 	}
-	if n, ok := daysAgo[printed]; ok && !now.IsZero() {
-		return format(now.UTC().AddDate(0, 0, -n).Truncate(day))
+	date, ofDay, zone, ok := splitClock(printed)
+	if !ok {
+		return ""
 	}
+	t, ok := parseDay(date, now)
+	if !ok {
+		return ""
+	}
+	if zone != nil {
+		t = time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, zone).Add(ofDay)
+	}
+	return format(t)
+}
+
+// parseDay reads a day, as midnight in UTC.
+func parseDay(date string, now time.Time) (time.Time, bool) {
+	for _, l := range days {
+		if t, err := time.Parse(l, date); err == nil {
+			return t, true
+		}
+	}
+	n, ok := daysAgo[strings.ToLower(date)]
+	return now.UTC().AddDate(0, 0, -n).Truncate(day), ok && !now.IsZero()
+}
+
+// splitClock takes the time of day off a date. The zone is nil when it is not
+// told; ok is false for a time that cannot be.
+func splitClock(printed string) (date string, ofDay time.Duration, zone *time.Location, ok bool) {
+	m := clock.FindStringSubmatch(printed)
+	if m == nil {
+		return printed, 0, nil, true
+	}
+	t, err := time.Parse("15:04:05", m[2]+(m[3] + ":00")[:3])
+	if err != nil {
+		return "", 0, nil, false
+	}
+	switch {
+	case m[4] != "":
+		zone = time.UTC
+	case m[5] != "":
+		east, err := time.ParseDuration(m[5] + "h" + m[6] + "m")
+		if err != nil || east.Abs() >= day {
+			return "", 0, nil, false
+		}
+		zone = time.FixedZone("", int(east.Seconds()))
+	}
+	return m[1], t.Sub(t.Truncate(day)), zone, true
+}
+
+// parseAge reads a distance from now.
+func parseAge(printed string, now time.Time) (time.Time, bool) {
 	m := age.FindStringSubmatch(strings.ToLower(printed))
 	if m == nil || now.IsZero() {
-		return ""
+		return time.Time{}, false
 	}
 	n, err := strconv.Atoi(m[1])
 	if err != nil {
-		return ""
+		return time.Time{}, false
 	}
 	unit := units[strings.TrimSuffix(m[2], "s")]
 	t := now.UTC().Add(-time.Duration(n) * unit)
 	if unit >= day {
 		t = t.Truncate(day)
 	}
-	return format(t)
+	return t, true
 }
 
 func format(t time.Time) string {
@@ -80,10 +130,10 @@ const maxPrefixRunes = 24
 
 // SplitPrefix takes a date prefix ("Jul 12, 2025 · ", "1 天前 · ") off a
 // snippet. Without one, or when it cannot be read, the snippet comes back as it
-// was.
+// was. A word is no prefix: "Yesterday · The Beatles" is a song.
 func SplitPrefix(snippet string, now time.Time) (date, rest string) {
 	head, tail, ok := strings.Cut(snippet, "·")
-	if !ok || utf8.RuneCountInString(head) > maxPrefixRunes {
+	if !ok || utf8.RuneCountInString(head) > maxPrefixRunes || !strings.ContainsAny(head, "0123456789") {
 		return "", snippet
 	}
 	head = strings.TrimSpace(head)

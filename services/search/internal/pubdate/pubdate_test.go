@@ -11,21 +11,40 @@ func TestParse(t *testing.T) {
 	cases := map[string]string{
 		"Jul 12, 2025": "2025-07-12T00:00:00Z", "July 12, 2025": "2025-07-12T00:00:00Z", "12 Jul 2025": "2025-07-12T00:00:00Z",
 		"2025年5月25日": "2025-05-25T00:00:00Z", "18.03.2013": "2013-03-18T00:00:00Z", "2025-3-1": "2025-03-01T00:00:00Z",
-		"2026-04-14T00:00:00.0000000": "2026-04-14T00:00:00Z", "2025-07-12T10:00:00+02:00": "2025-07-12T08:00:00Z",
+		"2025.01.15": "2025-01-15T00:00:00Z", "2025/1/15": "2025-01-15T00:00:00Z", "Wednesday, January 15, 2025": "2025-01-15T00:00:00Z",
 		"3 days ago": "2025-11-28T00:00:00Z", "1 day ago": "2025-11-30T00:00:00Z", "1 天前": "2025-11-30T00:00:00Z",
 		"2 小时之前": "2025-12-01T10:30:00Z", "5 hours ago": "2025-12-01T07:30:00Z", "1 year ago": "2024-12-01T00:00:00Z",
-		"昨天": "2025-11-30T00:00:00Z", "前天": "2025-11-29T00:00:00Z", "今天": "2025-12-01T00:00:00Z",
-		"Wednesday, January 15, 2025": "2025-01-15T00:00:00Z", "Mon, 01 Dec 2025 08:00:00 GMT": "2025-12-01T08:00:00Z",
-		"Mon, 01 Dec 2025 08:00:00 +0800": "2025-12-01T00:00:00Z", "2025-12-01 08:00:00": "2025-12-01T08:00:00Z",
-		"": "", "yesterday": "", "05/06/2025": "", "Feb 30, 2025": "", "0001-1-1": "", "9999 days ago": "", "25 roses": "",
+		"今天": "2025-12-01T00:00:00Z", "昨天": "2025-11-30T00:00:00Z", "前天": "2025-11-29T00:00:00Z", "昨天08:30": "2025-11-30T00:00:00Z",
+		"yesterday": "2025-11-30T00:00:00Z", "Gestern": "2025-11-30T00:00:00Z", "Hier": "2025-11-30T00:00:00Z", "Yesterday, 08:30": "2025-11-30T00:00:00Z",
+		"": "", "05/06/2025": "", "Feb 30, 2025": "", "0001-1-1": "", "9999 days ago": "", "25 roses": "", "08:30": "", "2025": "",
 	}
 	for printed, want := range cases {
 		if got := Parse(printed, now); got != want {
 			t.Errorf("%q gives %q, want %q", printed, got, want)
 		}
 	}
-	if got := Parse("3 days ago", time.Time{}); got != "" {
-		t.Errorf("an age without a now gives %q", got)
+	for _, printed := range []string{"3 days ago", "yesterday", "昨天 08:30"} {
+		if got := Parse(printed, time.Time{}); got != "" {
+			t.Errorf("%q without a now gives %q", printed, got)
+		}
+	}
+}
+
+func TestATimeOfDayCountsWithItsZoneAlone(t *testing.T) {
+	cases := map[string]string{
+		"2025-07-12T10:00:00+02:00": "2025-07-12T08:00:00Z", "2025-07-12T10:00:00Z": "2025-07-12T10:00:00Z", "2025-07-12T10:00:00.123Z": "2025-07-12T10:00:00Z",
+		"2025-01-15T08:30:00+0800": "2025-01-15T00:30:00Z", "2025-01-15T04:30:00+0800": "2025-01-14T20:30:00Z", "2025-01-15 08:30:00 +0800": "2025-01-15T00:30:00Z",
+		"2025-01-15T08:30Z": "2025-01-15T08:30:00Z", "2025-01-15 20:30 -0530": "2025-01-16T02:00:00Z",
+		"Mon, 01 Dec 2025 08:00:00 GMT": "2025-12-01T08:00:00Z", "Mon, 01 Dec 2025 08:00:00 +0800": "2025-12-01T00:00:00Z",
+		"Mon, 01 Dec 2025 08:00:00 IST": "2025-12-01T00:00:00Z", "Jan 15, 2025, 8:30 PM": "2025-01-15T00:00:00Z",
+		"2025-01-15 08:30": "2025-01-15T00:00:00Z", "2025-12-01 08:00:00": "2025-12-01T00:00:00Z", "2025-01-15T08:30": "2025-01-15T00:00:00Z",
+		"2025.01.15 08:30": "2025-01-15T00:00:00Z", "2025年1月15日 08:30": "2025-01-15T00:00:00Z", "2026-04-14T00:00:00.0000000": "2026-04-14T00:00:00Z",
+		"2025-01-15 25:00": "", "2025-01-15 08:61": "", "2025-01-15T08:30+99:00": "", "2025-01-15T08:30:00 and more": "",
+	}
+	for printed, want := range cases {
+		if got := Parse(printed, now); got != want {
+			t.Errorf("%q gives %q, want %q", printed, got, want)
+		}
 	}
 }
 
@@ -33,7 +52,10 @@ func TestSplitPrefix(t *testing.T) {
 	cases := []struct{ snippet, date, rest string }{
 		{"Jul 12, 2025· JavaScript can read", "2025-07-12T00:00:00Z", "JavaScript can read"},
 		{"2025年5月25日 · 龙井", "2025-05-25T00:00:00Z", "龙井"},
+		{"1 天前 · 龙井", "2025-11-30T00:00:00Z", "龙井"},
 		{"Tea · coffee · water", "", "Tea · coffee · water"},
+		{"Yesterday · The Beatles", "", "Yesterday · The Beatles"},
+		{"Heute · Morgen · Wetter", "", "Heute · Morgen · Wetter"},
 		{"A long beginning of a sentence that mentions · a dot", "", "A long beginning of a sentence that mentions · a dot"},
 		{"", "", ""},
 	}
@@ -50,6 +72,7 @@ func TestSplitPrefix(t *testing.T) {
 func FuzzParse(f *testing.F) {
 	f.Add("3 days ago")
 	f.Add("2025年5月25日")
+	f.Add("2025-01-15 08:30:00 +0800")
 	f.Fuzz(func(t *testing.T, printed string) {
 		if got := Parse(printed, now); got != "" {
 			if _, err := time.Parse(time.RFC3339, got); err != nil {
