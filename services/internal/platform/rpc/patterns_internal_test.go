@@ -14,7 +14,7 @@ import (
 	_ "github.com/nanoclaw/nanoclaw/gen/go/nanoclaw/fetcher/v1" // their rules
 	orchestratorv1 "github.com/nanoclaw/nanoclaw/gen/go/nanoclaw/orchestrator/v1"
 	sandboxv1 "github.com/nanoclaw/nanoclaw/gen/go/nanoclaw/sandbox/v1"
-	_ "github.com/nanoclaw/nanoclaw/gen/go/nanoclaw/search/v1"
+	searchv1 "github.com/nanoclaw/nanoclaw/gen/go/nanoclaw/search/v1"
 	_ "github.com/nanoclaw/nanoclaw/gen/go/nanoclaw/taskmanager/v1"
 	_ "github.com/nanoclaw/nanoclaw/gen/go/nanoclaw/tool/v1"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/rpcerr"
@@ -34,6 +34,8 @@ func TestATextOfAnotherPatternIsToldInWords(t *testing.T) {
 		{"a workspace that may be left out", &sandboxv1.ExecuteRequest{Language: "bash", Code: "x", WorkspaceId: "a b"}, "workspace_id: must be 1 to 64 letters, digits, - and _, and begin with a letter or digit"},
 		{"a tool", &orchestratorv1.InvokeToolRequest{Name: "a b"}, "name: must be 1 to 64 letters, digits, - and _"},
 		{"a hash", &orchestratorv1.InvokeToolRequest{Name: "a", ConfirmArgsSha256: "ABC"}, "confirm_args_sha256: must be a SHA-256 as 64 hexadecimal digits in lower case"},
+		{"a day", &searchv1.SearchRequest{Query: "tea", PublishedFrom: "2025-01-01T00:00:00Z"}, "published_from: must be a day as 2006-01-02"},
+		{"a name twice", &searchv1.SearchRequest{Query: "tea", Providers: []string{"bing", "bing"}}, "providers: must not have the same value twice"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			if got := rpcerr.From(v.check(tc.req)).Message(); got != tc.want {

@@ -121,6 +121,9 @@ func invalidArgument(invalid *protovalidate.ValidationError) error {
 	return e
 }
 
+// ruleWords are what rules ask for whose own words are those of a library.
+var ruleWords = map[string]string{"repeated.unique": "must not have the same value twice"}
+
 // describe gives the field at fault and the rule it breaks. A rule over several
 // fields belongs to the message; by our convention its id is "<field>.<rule>" and
 // names the one to change.
@@ -129,7 +132,7 @@ func describe(v *protovalidate.Violation) (path, description string) {
 	if path == "" {
 		path, _, _ = strings.Cut(v.Proto.GetRuleId(), ".")
 	}
-	description = cmp.Or(patternDescription(v), v.Proto.GetMessage())
+	description = cmp.Or(patternDescription(v), ruleWords[v.Proto.GetRuleId()], v.Proto.GetMessage())
 	if description == "" {
 		description = "breaks the rule " + v.Proto.GetRuleId()
 	}

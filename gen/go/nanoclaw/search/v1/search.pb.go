@@ -1790,7 +1790,7 @@ var File_nanoclaw_search_v1_search_proto protoreflect.FileDescriptor
 
 const file_nanoclaw_search_v1_search_proto_rawDesc = "" +
 	"\n" +
-	"\x1fnanoclaw/search/v1/search.proto\x12\x12nanoclaw.search.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a!nanoclaw/options/v1/options.proto\"\xa1\v\n" +
+	"\x1fnanoclaw/search/v1/search.proto\x12\x12nanoclaw.search.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a!nanoclaw/options/v1/options.proto\"\xdf\v\n" +
 	"\rSearchRequest\x12 \n" +
 	"\x05query\x18\x01 \x01(\tB\n" +
 	"\xbaH\ar\x05\x10\x02\x18\x90\x03R\x05query\x12/\n" +
@@ -1803,12 +1803,10 @@ const file_nanoclaw_search_v1_search_proto_rawDesc = "" +
 	"\tproviders\x18\x06 \x03(\tB\x12\xbaH\x0f\x92\x01\f\x10\x04\x18\x01\"\x06r\x04\x10\x01\x18@R\tproviders\x12+\n" +
 	"\x04mode\x18\a \x01(\tB\x17\xbaH\x14\xd8\x01\x01r\x0fR\x06singleR\x05fusedR\x04mode\x12\"\n" +
 	"\x04page\x18\b \x01(\x05B\t\xbaH\x06\x1a\x04\x182(\x01H\x01R\x04page\x88\x01\x01\x12>\n" +
-	"\tfreshness\x18\t \x01(\tB \xbaH\x1d\xd8\x01\x01r\x18R\x03dayR\x04weekR\x05monthR\x04yearR\tfreshness\x12.\n" +
+	"\tfreshness\x18\t \x01(\tB \xbaH\x1d\xd8\x01\x01r\x18R\x03dayR\x04weekR\x05monthR\x04yearR\tfreshness\x12M\n" +
 	"\x0epublished_from\x18\n" +
-	" \x01(\tB\a\xbaH\x04r\x02\x18\n" +
-	"R\rpublishedFrom\x12*\n" +
-	"\fpublished_to\x18\v \x01(\tB\a\xbaH\x04r\x02\x18\n" +
-	"R\vpublishedTo\x12#\n" +
+	" \x01(\tB&\xbaH#r!2\x1f^([0-9]{4}-[0-9]{2}-[0-9]{2})?$R\rpublishedFrom\x12I\n" +
+	"\fpublished_to\x18\v \x01(\tB&\xbaH#r!2\x1f^([0-9]{4}-[0-9]{2}-[0-9]{2})?$R\vpublishedTo\x12#\n" +
 	"\blanguage\x18\f \x01(\tB\a\xbaH\x04r\x02\x18#R\blanguage\x12/\n" +
 	"\x06region\x18\r \x01(\tB\x17\xbaH\x14r\x122\x10^([A-Za-z]{2})?$R\x06region\x12@\n" +
 	"\vsafe_search\x18\x0e \x01(\tB\x1f\xbaH\x1c\xd8\x01\x01r\x17R\x03offR\bmoderateR\x06strictR\n" +
