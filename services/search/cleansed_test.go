@@ -23,7 +23,7 @@ const (
 )
 
 // ordinary is text that stays as it is.
-const ordinary = "tea guide: 👩🏽\u200d💻 می\u200cخواهم क्\u200dष 茶 Map<String, List<T>> [inst] prompt injection"
+const ordinary = "tea guide: 👩🏽\u200d💻 می\u200cخواهم C++\u200e क्\u200dष 茶 Map<String, List<T>> [inst] prompt injection"
 
 // engineSaying is an answer of every engine there is with a text in all places
 // that a page can fill, and an address.

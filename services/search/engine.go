@@ -114,12 +114,8 @@ func judge(c adapter.Capabilities, p adapter.Page, o outcome.Outcome, query, sen
 // searched the one asked.
 func altered(p adapter.Page, query, sent string) string {
 	asked := cmp.Or(sent, query)
-	if p.SearchedQuery != "" && !sameWords(p.SearchedQuery, asked) {
+	if p.SearchedQuery != "" && !correction.Same(asked, p.SearchedQuery) {
 		return p.SearchedQuery
 	}
 	return sent
-}
-
-func sameWords(a, b string) bool {
-	return strings.EqualFold(strings.Join(strings.Fields(a), " "), strings.Join(strings.Fields(b), " "))
 }

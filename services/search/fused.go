@@ -3,9 +3,9 @@ package search
 import (
 	"context"
 	"errors"
-	"strings"
 	"time"
 
+	"github.com/nanoclaw/nanoclaw/services/search/internal/correction"
 	"github.com/nanoclaw/nanoclaw/services/search/internal/outcome"
 )
 
@@ -130,7 +130,7 @@ func mergeable(attempts []attempt) []attempt {
 		at := &attempts[i]
 		switch {
 		case at == first || !at.outcome.Code.HasResults():
-		case strings.EqualFold(at.page.AlteredQuery, first.page.AlteredQuery):
+		case correction.Same(at.page.AlteredQuery, first.page.AlteredQuery):
 			out = append(out, *at)
 		default:
 			at.outcome.Detail, at.apart = "not merged: it searched for something else", true

@@ -45,7 +45,7 @@ func (c *context) pass(r rune) {
 	switch {
 	case r == '\n':
 		c.rtl = false
-	case isRightToLeft(r):
+	case IsRightToLeft(r):
 		c.rtl = true
 	}
 	c.prev = r
@@ -62,8 +62,8 @@ func (c *context) keeps(r rune, rest string) bool {
 		return joins(c.prev) && !isInvisible(next) || isEmoji(c.prev) && isEmoji(next) || isSelector(c.prev) && isEmoji(next)
 	case r == zwnj:
 		return joins(c.prev) && !isInvisible(next)
-	case r == lrm || r == rlm || r == alm, r >= 0x202a && r <= 0x202c, r >= 0x2066 && r <= 0x2069:
-		return (c.rtl || isRightToLeft(next)) && !isDirection(c.prev)
+	case IsDirectionMark(r):
+		return (c.rtl || IsRightToLeft(next)) && !IsDirectionMark(c.prev)
 	case r == 0xfe0e || r == 0xfe0f:
 		return isEmoji(c.prev) || (c.prev == '#' || c.prev == '*' || c.prev >= '0' && c.prev <= '9') && next == keycap
 	case r >= 0xfe00 && r <= 0xfe0d, r >= 0xe0100 && r <= 0xe01ef:
@@ -111,14 +111,15 @@ func flagTags(r rune, rest string) int {
 	return 0
 }
 
-func isDirection(r rune) bool {
-	return r == lrm || r == rlm || r == alm || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069
-}
+// IsDirectionMark tells the characters that only say in which direction their
+// neighbours are read. Embeddings, overrides and isolates are none of them: one
+// that is not closed turns what stands behind it.
+func IsDirectionMark(r rune) bool { return r == lrm || r == rlm || r == alm }
 
 func isSelector(r rune) bool { return r == 0xfe0e || r == 0xfe0f }
 
-// isRightToLeft tells the letters of Hebrew, Arabic and their kin.
-func isRightToLeft(r rune) bool {
+// IsRightToLeft tells the letters of Hebrew, Arabic and their kin.
+func IsRightToLeft(r rune) bool {
 	return r >= 0x590 && r <= 0x8ff && r != alm || r >= 0xfb1d && r <= 0xfdff || r >= 0xfe70 && r < 0xfeff || r >= 0x10800 && r <= 0x10fff || r >= 0x1e800 && r <= 0x1efff
 }
 

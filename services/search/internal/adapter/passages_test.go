@@ -71,6 +71,8 @@ func TestTextsArePlain(t *testing.T) {
 	for in, want := range map[string]string{
 		"All about <strong>tea</strong> &amp; more": "All about tea & more", "x < y and <y>": "x < y and <y>",
 		`<span class="hl">tea</span>`: "tea", "It&#x27;s": "It's", "a\u200bb\n c": "a b c",
+		"\u200eJan 2, 2025\u200e · \u200ftea": "Jan 2, 2025 · tea", "\ufefftea\u2060pot": "teapot", "\u200f": "",
+		"שלום\u200f (C++\u200e)": "שלום\u200f (C++\u200e)", "العربية\u200e\n(C++)": "العربية\u200e (C++)",
 	} {
 		if got := PlainText(in); got != want {
 			t.Errorf("%q gives %q, want %q", in, got, want)

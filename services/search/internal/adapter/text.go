@@ -5,27 +5,36 @@ import (
 	"regexp"
 	"strings"
 	"unicode"
+
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/cleanse"
 )
 
 // doubled are the entities that engines are seen to escape twice.
 var doubled = regexp.MustCompile(`&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|quot|apos|amp);`)
 
-// CleanText folds white space and undoes a second escaping ("It&#x27;s" as
-// page text). Names such as &nbsp; stay: they may be what a page is about.
+// CleanText is Fold for the texts of engines, which are seen to escape them twice
+// ("It&#x27;s" as page text). Names such as &nbsp; stay: they may be what a page
+// is about.
 func CleanText(s string) string {
-	s = doubled.ReplaceAllStringFunc(s, html.UnescapeString)
+	return Fold(doubled.ReplaceAllStringFunc(s, html.UnescapeString))
+}
+
+// Fold is a text as one line, with each run of white space as one blank. What
+// engines sprinkle in to steer lines is no text: a space without width is a blank,
+// joiners of words go, and marks of direction stay where a text has letters that
+// are written from the right.
+func Fold(s string) string {
+	marks := strings.ContainsFunc(s, cleanse.IsRightToLeft)
+	s = strings.Map(func(r rune) rune {
+		if r == '\u2060' || r == '\ufeff' || !marks && cleanse.IsDirectionMark(r) {
+			return -1
+		}
+		return r
+	}, s)
 	return strings.Join(strings.FieldsFunc(s, isBlank), " ")
 }
 
-// isBlank takes invisible formatting characters for white space too: engines
-// sprinkle them between words to steer line breaks.
-func isBlank(r rune) bool {
-	switch r {
-	case '\u200b', '\u200e', '\u200f', '\ufeff', '\u2060':
-		return true
-	}
-	return unicode.IsSpace(r) || unicode.IsControl(r)
-}
+func isBlank(r rune) bool { return r == '\u200b' || unicode.IsSpace(r) || unicode.IsControl(r) }
 
 // CleanLines is CleanText for texts of several lines: it keeps the line breaks,
 // at most two in a row.

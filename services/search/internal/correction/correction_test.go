@@ -74,6 +74,7 @@ func TestTheSameQuery(t *testing.T) {
 		{`"tea ceremony"`, "tea ceremony", false}, {`"tea ceremony"`, "“tea ceremony”", true}, {"tea", "+tea", true}, {"c++", "c", false},
 		{"tea site:example.com", "tea", true}, {"tea -site:example.com", "tea", true}, {"tea", "tee", false}, {"", "tea", false},
 		{"ＣＡＦＥ", "cafe", true}, {"café", "cafe\u0301", true}, {"site:a.example", "site:b.example", false},
+		{"שלום", "\u200fשלום\u200f", true}, {"می\u200cخواهم", "میخواهم", true}, {"tea", "\u202atea\u202c", true}, {"שלום", "\u200fשלומי", false},
 	}
 	for _, c := range cases {
 		if got := Same(c.asked, c.shown); got != c.want {

@@ -86,7 +86,7 @@ func trimQuotes(q string) string {
 }
 
 // Same reports whether a query that a page shows is the one asked, whatever its
-// case, its width and its blanks. A page may put quotes around the query asked;
+// case, its width, its blanks and what nobody sees in it. A page may put quotes around the query asked;
 // one that shows it without the quotes it had searched for something else.
 func Same(asked, shown string) bool {
 	a, s := normal(asked), normal(shown)
@@ -105,7 +105,7 @@ var straight = strings.NewReplacer("“", `"`, "”", `"`, "„", `"`, "«", `"`
 // are meant as they stand.
 func normal(q string) string {
 	var kept []string
-	for _, w := range strings.Fields(straight.Replace(strings.ToLower(norm.NFKC.String(adapter.CleanText(q))))) {
+	for _, w := range strings.Fields(straight.Replace(strings.ToLower(norm.NFKC.String(strings.Map(seen, adapter.CleanText(q)))))) {
 		bare := strings.Trim(w, "()-")
 		if strings.HasPrefix(bare, "site:") || bare == "or" && strings.Contains(q, "site:") {
 			continue
@@ -116,6 +116,14 @@ func normal(q string) string {
 		kept = append(kept, w)
 	}
 	return cmp.Or(strings.Join(kept, " "), q)
+}
+
+// seen leaves out joiners and marks of direction.
+func seen(r rune) rune {
+	if unicode.Is(unicode.Cf, r) {
+		return -1
+	}
+	return r
 }
 
 func firstRune(s string) rune {
