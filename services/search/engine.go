@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/cleanse"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/ratelimit"
 	"github.com/nanoclaw/nanoclaw/services/search/internal/adapter"
 	"github.com/nanoclaw/nanoclaw/services/search/internal/catalog"
@@ -81,12 +82,10 @@ func judge(c adapter.Capabilities, p adapter.Page, o outcome.Outcome, query, sen
 		return p.WithoutResults(), o
 	}
 	// What is compared is cleansed alike: a query about markup is not another one.
-	query, sent = line(query), line(sent)
-	p, done := plain(p)
-	o.Detail = told(o.Detail, done)
-	if len(p.Results) == 0 {
-		return p.WithoutResults(), outcome.Because(outcome.LayoutUnrecognised, "rows without an address of the web")
-	}
+	query, _ = cleanse.Text(query)
+	sent, _ = cleanse.Text(sent)
+	p, done := cleansed(p)
+	o = o.Noting(done.Warnings()...)
 	if o.Code == outcome.OKAlteredQuery && correction.Same(query, p.AlteredQuery) {
 		p.AlteredQuery, o.Code = "", outcome.OK
 	}
@@ -104,7 +103,7 @@ func judge(c adapter.Capabilities, p adapter.Page, o outcome.Outcome, query, sen
 		return p.WithoutResults(), outcome.Because(outcome.DecoySuspected, "rows share no word with the query")
 	}
 	if left := len(p.Results) - len(v.Kept); left > 0 {
-		o.Detail = told("rows of other queries left out", done)
+		o = o.Noting("rows of other queries left out")
 	}
 	p.Results = v.Kept
 	return p, o

@@ -47,3 +47,18 @@ func TestRowsOfAnEngineThatSearchesByMeaningNeedNoWordOfTheQuery(t *testing.T) {
 		}
 	}
 }
+
+func TestEverythingThatIsKnownOfAnAnswerIsTold(t *testing.T) {
+	var rows adapter.Rows
+	rows.Add(adapter.Result{Title: "green\u00ad tea", URL: "https://tea.example/"})
+	for range 5 {
+		rows.Add(adapter.Result{Title: "running shoes", URL: "https://shoes.example/"})
+	}
+	rows.Skip()
+	p, o := rows.Page("")
+	p, o = judge(adapter.Capabilities{Decoys: true}, p, o, "green tea", "")
+	const want = "rows left out: 1 of another kind; invisible: 1 characters that have no shape were left out; rows of other queries left out"
+	if o.Code != outcome.OK || len(p.Results) != 1 || o.Detail != want {
+		t.Errorf("%v, %d rows", o, len(p.Results))
+	}
+}

@@ -133,7 +133,7 @@ func mergeable(attempts []attempt) []attempt {
 		case correction.Same(at.page.AlteredQuery, first.page.AlteredQuery):
 			out = append(out, *at)
 		default:
-			at.outcome.Detail, at.apart = "not merged: it searched for something else", true
+			at.outcome, at.apart = at.outcome.Noting("not merged: it searched for something else"), true
 		}
 	}
 	return out

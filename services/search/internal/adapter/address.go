@@ -6,14 +6,25 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/cleanse"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/domains"
 )
 
-// WebAddress gives an address of the web as it stands in an API's answer, or ""
-// when it is none: no absolute http or https address, or no host that there can
-// be. A name in another script is written as the network knows it.
+// WebAddress gives the address of a result as it is shown, filtered and fetched:
+// its host is written as the network knows it, no name or password stands before
+// it, and what nobody sees or what ends an address early is an escape. It is ""
+// when there is none: no absolute http or https address, or no host that there
+// can be.
 func WebAddress(raw string) string {
-	u, err := url.Parse(strings.TrimSpace(raw))
+	var b strings.Builder
+	for _, r := range strings.TrimSpace(raw) {
+		if strings.ContainsRune("<>\"`^{|}", r) || unicode.IsSpace(r) || !unicode.IsPrint(r) {
+			b.WriteString(url.PathEscape(string(r)))
+			continue
+		}
+		b.WriteRune(r)
+	}
+	u, err := url.Parse(b.String())
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" {
 		return ""
 	}
@@ -27,7 +38,10 @@ func WebAddress(raw string) string {
 			u.Host = net.JoinHostPort(host.String(), port)
 		}
 	}
-	return u.String()
+	u.User = nil
+	u.RawQuery = strings.ReplaceAll(u.RawQuery, `\`, "%5C")
+	address, _ := cleanse.Address(u.String())
+	return address
 }
 
 // Host is the host that a domain hint names, without its path, and whether it

@@ -7,7 +7,7 @@ import (
 	"github.com/nanoclaw/nanoclaw/services/search/internal/outcome"
 )
 
-// Bounds of what a page can put into a result.
+// Bounds of what an engine can put into a result.
 const (
 	maxTitleRunes   = 300
 	maxSnippetRunes = 1000
@@ -19,9 +19,10 @@ const (
 	maxRows = 500
 )
 
-// Rows collects the rows of a result list while a page is read, and judges at
+// Rows collects the rows of a result list while an answer is read, and judges at
 // the end whether the layout was understood. What it leaves out it counts, and
-// Page tells.
+// Page tells. Whatever an engine sent, a row leads to an address of the web, and
+// its texts are bounded and lines where they are meant to be.
 type Rows struct {
 	results []Result
 	seen    int
@@ -30,10 +31,11 @@ type Rows struct {
 	beyond  int
 }
 
-// Add takes a row that has a title and an address; without either the row
-// counts as not understood.
+// Add takes a row that has a title and an address of the web; without either the
+// row counts as not understood.
 func (r *Rows) Add(res Result) {
 	r.seen++
+	res.Title, res.URL = clip(Fold(res.Title), maxTitleRunes), WebAddress(res.URL)
 	if res.Title == "" || res.URL == "" || len(res.URL) > maxURLBytes {
 		r.broken++
 		return
@@ -42,8 +44,10 @@ func (r *Rows) Add(res Result) {
 		r.beyond++
 		return
 	}
-	res.Title, res.Snippet = clip(res.Title, maxTitleRunes), clip(res.Snippet, maxSnippetRunes)
-	res.SiteName = clip(res.SiteName, maxTitleRunes)
+	res.Snippet, res.SiteName = clip(Fold(res.Snippet), maxSnippetRunes), clip(Fold(res.SiteName), maxTitleRunes)
+	if Base(res.Language) == "" {
+		res.Language = ""
+	}
 	res.Passages = bounded(res.Passages)
 	r.results = append(r.results, res)
 }
@@ -52,14 +56,19 @@ func (r *Rows) Add(res Result) {
 // table of values, a list of a kind that is not known.
 func (r *Rows) Skip() { r.other++ }
 
+// lineBreaks makes one of the ways to break a line.
+var lineBreaks = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\u0085", "\n", "\u2028", "\n", "\u2029", "\n")
+
 // bounded marks the passages that it cuts.
 func bounded(passages []Passage) []Passage {
-	for i, p := range passages {
-		if cut := clip(p.Text, maxPassageRunes); cut != p.Text {
-			passages[i].Text, passages[i].Cut = cut, true
-		}
+	var out []Passage
+	for _, p := range passages {
+		whole := lineBreaks.Replace(p.Text)
+		p.Text = clip(whole, maxPassageRunes)
+		p.Cut = p.Cut || p.Text != whole
+		out = append(out, p)
 	}
-	return passages
+	return out
 }
 
 // Seen is the number of rows, understood or not.
@@ -82,7 +91,7 @@ func (r *Rows) Page(altered string) (Page, outcome.Outcome) {
 	case len(r.results) == 0, float64(r.broken) > brokenShare*float64(r.seen):
 		return Page{HasList: true}, outcome.Because(outcome.LayoutUnrecognised, "rows without title or address")
 	}
-	p, o := Page{Results: r.results, AlteredQuery: clip(altered, maxTitleRunes)}, outcome.Because(outcome.OK, r.leftOut())
+	p, o := Page{Results: r.results, AlteredQuery: Line(altered)}, outcome.Because(outcome.OK, r.leftOut())
 	if altered != "" {
 		o.Code = outcome.OKAlteredQuery
 	}

@@ -34,6 +34,9 @@ func Fold(s string) string {
 	return strings.Join(strings.FieldsFunc(s, isBlank), " ")
 }
 
+// Line is CleanText for a query that stands in a line, cut like a snippet.
+func Line(s string) string { return clip(CleanText(s), maxSnippetRunes) }
+
 func isBlank(r rune) bool { return r == '\u200b' || unicode.IsSpace(r) || unicode.IsControl(r) }
 
 // CleanLines is CleanText for texts of several lines: it keeps the line breaks,

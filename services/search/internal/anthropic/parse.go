@@ -113,7 +113,7 @@ func (a *Adapter) read(got answer, r adapter.Response) (adapter.Page, outcome.Ou
 	for _, res := range f.results {
 		quotes := f.quotes[string(res.URL)]
 		rows.Add(adapter.Result{
-			Title: adapter.CleanText(string(res.Title)), URL: adapter.WebAddress(string(res.URL)),
+			Title: adapter.CleanText(string(res.Title)), URL: string(res.URL),
 			Snippet:     adapter.CleanText(strings.Join(quotes, " … ")),
 			PublishedAt: pubdate.Parse(string(res.PageAge), r.ReceivedAt),
 			Passages:    jsonapi.Passages(quotes),
@@ -122,7 +122,7 @@ func (a *Adapter) read(got answer, r adapter.Response) (adapter.Page, outcome.Ou
 	read, o := rows.Page("")
 	p.Results = read.Results
 	if f.failure != "" {
-		o.Detail = strings.TrimPrefix(o.Detail+"; after the results an error", "; ")
+		o = o.Noting("after the results an error")
 	}
 	return p, o
 }
@@ -134,7 +134,7 @@ func collect(blocks []block) found {
 		switch {
 		case b.Type == "server_tool_use" && b.Name == toolName:
 			f.called = true
-			f.query = cmp.Or(f.query, adapter.CleanText(string(b.Input.Value.Query)))
+			f.query = cmp.Or(f.query, adapter.Line(string(b.Input.Value.Query)))
 		case b.Type == "web_search_tool_result":
 			f.result(b.Content)
 		}

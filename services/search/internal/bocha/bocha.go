@@ -161,7 +161,7 @@ func read(a answer, r adapter.Response) (adapter.Page, outcome.Outcome) {
 	var rows adapter.Rows
 	for _, row := range list.Rows {
 		rows.Add(adapter.Result{
-			Title: adapter.CleanText(string(row.Name)), URL: adapter.WebAddress(string(row.URL)),
+			Title: adapter.CleanText(string(row.Name)), URL: string(row.URL),
 			Snippet:     adapter.CleanText(cmp.Or(string(row.Snippet), string(row.Summary))),
 			PublishedAt: row.published(r.ReceivedAt),
 			SiteName:    adapter.CleanText(string(row.SiteName)), Language: string(row.Language),

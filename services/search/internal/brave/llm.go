@@ -189,7 +189,7 @@ func readLLM(answer llmAnswer, r adapter.Response) (adapter.Page, outcome.Outcom
 		source := answer.Sources.Value[string(g.URL)].Value
 		passages := jsonapi.Passages(g.Snippets)
 		rows.Add(adapter.Result{
-			Title: firstClean(g.Title, g.Name), URL: adapter.WebAddress(string(g.URL)),
+			Title: firstClean(g.Title, g.Name), URL: string(g.URL),
 			Snippet: jsonapi.FirstProse(passages), PublishedAt: published(source.Age, r),
 			SiteName: firstClean(source.SiteName, source.Hostname), Passages: passages,
 		})

@@ -146,7 +146,7 @@ func readWeb(answer webAnswer, r adapter.Response) (adapter.Page, outcome.Outcom
 	var rows adapter.Rows
 	for _, row := range list.Rows {
 		rows.Add(adapter.Result{
-			Title: adapter.CleanText(string(row.Title)), URL: adapter.WebAddress(string(row.URL)),
+			Title: adapter.CleanText(string(row.Title)), URL: string(row.URL),
 			Snippet:     adapter.PlainText(string(row.Description)),
 			PublishedAt: published([]string{string(row.PageAge), string(row.Age)}, r),
 			SiteName:    firstClean(row.Profile.Value.Name, row.MetaURL.Value.Hostname),

@@ -5,7 +5,10 @@
 // results: ten rows may be decoys and no rows may be a changed layout.
 package outcome
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // Code is what became of an attempt. The strings are on the wire and in spans.
 type Code string
@@ -80,8 +83,8 @@ func (c Code) TryNext() bool { return !c.Answered() && c != Cancelled }
 // Outcome is a code with what is known beside it.
 type Outcome struct {
 	Code Code
-	// Detail says in a few words what was seen ("bing turnstile page"). It
-	// never holds page text or addresses.
+	// Detail says in a few words what was seen ("bing turnstile page"), beside
+	// results what was left out or changed. It never holds page text or addresses.
 	Detail string
 	// RetryAfter is how long to wait, when the engine or our pacing says so.
 	RetryAfter time.Duration
@@ -92,3 +95,12 @@ func Of(c Code) Outcome { return Outcome{Code: c} }
 
 // Because makes an outcome with a detail.
 func Because(c Code, detail string) Outcome { return Outcome{Code: c, Detail: detail} }
+
+// Noting is the outcome with more to say in its detail, behind what it says.
+func (o Outcome) Noting(more ...string) Outcome {
+	if o.Detail != "" {
+		more = append([]string{o.Detail}, more...)
+	}
+	o.Detail = strings.Join(more, "; ")
+	return o
+}

@@ -6,7 +6,6 @@ package page
 import (
 	"bytes"
 	"net/http"
-	"strings"
 
 	"github.com/PuerkitoBio/goquery"
 
@@ -65,7 +64,7 @@ func judge(r adapter.Response, read Reader) (adapter.Page, outcome.Outcome) {
 		}
 	}
 	if r.Truncated && (o.Code == outcome.LayoutUnrecognised || o.Code.HasResults()) {
-		o.Detail = strings.TrimPrefix(o.Detail+"; the page was cut at the size limit", "; ")
+		o = o.Noting("the page was cut at the size limit")
 	}
 	return p, o
 }

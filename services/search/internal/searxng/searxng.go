@@ -159,7 +159,7 @@ func read(a answer, r adapter.Response) (adapter.Page, outcome.Outcome) {
 	}
 	p, o := rows(a, r).Page("")
 	if failed := len(a.Unresponsive.Rows); failed > 0 && o.Code.HasResults() {
-		o.Detail = strings.TrimPrefix(o.Detail+"; "+silent(failed), "; ")
+		o = o.Noting(silent(failed))
 	}
 	return p, o
 }

@@ -169,7 +169,7 @@ func read(a answer, r adapter.Response) (adapter.Page, outcome.Outcome) {
 	var rows adapter.Rows
 	for _, row := range a.Results.Rows {
 		res := adapter.Result{
-			Title: adapter.CleanText(string(row.Title)), URL: adapter.WebAddress(string(row.URL)),
+			Title: adapter.CleanText(string(row.Title)), URL: string(row.URL),
 			Snippet: adapter.CleanText(string(row.Content)), PublishedAt: pubdate.Parse(string(row.Published), r.ReceivedAt),
 		}
 		if parts := strings.Split(string(row.Content), gap); len(parts) > 1 {

@@ -180,7 +180,7 @@ func (a *Adapter) read(got answer, r adapter.Response) (adapter.Page, outcome.Ou
 	var rows adapter.Rows
 	for _, row := range got.Result.Rows {
 		rows.Add(adapter.Result{
-			Title: adapter.CleanText(string(row.Title)), URL: adapter.WebAddress(string(row.Link)),
+			Title: adapter.CleanText(string(row.Title)), URL: string(row.Link),
 			Snippet: adapter.CleanText(string(row.Content)), PublishedAt: pubdate.Parse(string(row.Published), r.ReceivedAt),
 			SiteName: adapter.CleanText(string(row.Media)), Passages: jsonapi.Passages([]string{string(row.Content)}),
 		})
