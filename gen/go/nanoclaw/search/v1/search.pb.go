@@ -479,13 +479,16 @@ type SearchResult struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Title of the page.
 	Title string `protobuf:"bytes,1,opt,name=title,proto3" json:"title,omitempty"`
-	// Address of the page, as the provider gave it after unwrapping redirects.
+	// Address of the page, http or https, unwrapped from the provider's redirects as
+	// far as the answer tells where they lead. Its host is written in ASCII, without
+	// a user name, and what could deceive a reader is escaped.
 	Url string `protobuf:"bytes,2,opt,name=url,proto3" json:"url,omitempty"`
 	// Text that the provider shows below the title.
 	Snippet string `protobuf:"bytes,3,opt,name=snippet,proto3" json:"snippet,omitempty"`
 	// Provider that returned it, of several the one that ranks it best.
 	Source string `protobuf:"bytes,4,opt,name=source,proto3" json:"source,omitempty"`
-	// Date in RFC 3339; empty when the provider shows none that can be read.
+	// Date in RFC 3339, UTC; midnight when only the day is known, or the time of day
+	// without its zone. Empty when the provider shows none that can be read.
 	PublishedAt string `protobuf:"bytes,5,opt,name=published_at,json=publishedAt,proto3" json:"published_at,omitempty"`
 	// Every provider that returned it.
 	Sources []*ResultSource `protobuf:"bytes,6,rep,name=sources,proto3" json:"sources,omitempty"`
@@ -740,9 +743,10 @@ type Attempt struct {
 	HttpStatus int32 `protobuf:"varint,3,opt,name=http_status,json=httpStatus,proto3" json:"http_status,omitempty"`
 	// Time from the question to the read answer, in milliseconds.
 	LatencyMs int32 `protobuf:"varint,4,opt,name=latency_ms,json=latencyMs,proto3" json:"latency_ms,omitempty"`
-	// Results read.
+	// Results that the domain filter let through, each page counted once.
 	ResultCount int32 `protobuf:"varint,5,opt,name=result_count,json=resultCount,proto3" json:"result_count,omitempty"`
-	// More on a failure, for a person.
+	// More for a person: why it failed, or what was left out of its results or
+	// changed in them. Empty when there is nothing to say.
 	Detail string `protobuf:"bytes,6,opt,name=detail,proto3" json:"detail,omitempty"`
 	// Results that the domain filter took out.
 	FilteredOut int32 `protobuf:"varint,7,opt,name=filtered_out,json=filteredOut,proto3" json:"filtered_out,omitempty"`

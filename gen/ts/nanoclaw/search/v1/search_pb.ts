@@ -624,7 +624,9 @@ export type SearchResult = Message<"nanoclaw.search.v1.SearchResult"> & {
   title: string;
 
   /**
-   * Address of the page, as the provider gave it after unwrapping redirects.
+   * Address of the page, http or https, unwrapped from the provider's redirects as
+   * far as the answer tells where they lead. Its host is written in ASCII, without
+   * a user name, and what could deceive a reader is escaped.
    *
    * @generated from field: string url = 2;
    */
@@ -645,7 +647,8 @@ export type SearchResult = Message<"nanoclaw.search.v1.SearchResult"> & {
   source: string;
 
   /**
-   * Date in RFC 3339; empty when the provider shows none that can be read.
+   * Date in RFC 3339, UTC; midnight when only the day is known, or the time of day
+   * without its zone. Empty when the provider shows none that can be read.
    *
    * @generated from field: string published_at = 5;
    */
@@ -701,7 +704,9 @@ export type SearchResultJson = {
   title?: string;
 
   /**
-   * Address of the page, as the provider gave it after unwrapping redirects.
+   * Address of the page, http or https, unwrapped from the provider's redirects as
+   * far as the answer tells where they lead. Its host is written in ASCII, without
+   * a user name, and what could deceive a reader is escaped.
    *
    * @generated from field: string url = 2;
    */
@@ -722,7 +727,8 @@ export type SearchResultJson = {
   source?: string;
 
   /**
-   * Date in RFC 3339; empty when the provider shows none that can be read.
+   * Date in RFC 3339, UTC; midnight when only the day is known, or the time of day
+   * without its zone. Empty when the provider shows none that can be read.
    *
    * @generated from field: string published_at = 5;
    */
@@ -932,14 +938,15 @@ export type Attempt = Message<"nanoclaw.search.v1.Attempt"> & {
   latencyMs: number;
 
   /**
-   * Results read.
+   * Results that the domain filter let through, each page counted once.
    *
    * @generated from field: int32 result_count = 5;
    */
   resultCount: number;
 
   /**
-   * More on a failure, for a person.
+   * More for a person: why it failed, or what was left out of its results or
+   * changed in them. Empty when there is nothing to say.
    *
    * @generated from field: string detail = 6;
    */
@@ -1031,14 +1038,15 @@ export type AttemptJson = {
   latencyMs?: number;
 
   /**
-   * Results read.
+   * Results that the domain filter let through, each page counted once.
    *
    * @generated from field: int32 result_count = 5;
    */
   resultCount?: number;
 
   /**
-   * More on a failure, for a person.
+   * More for a person: why it failed, or what was left out of its results or
+   * changed in them. Empty when there is nothing to say.
    *
    * @generated from field: string detail = 6;
    */
