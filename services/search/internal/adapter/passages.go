@@ -16,7 +16,7 @@ func FitPassages(results []Result, budget int) (changed int) {
 	for i := range results {
 		var kept []Passage
 		for _, p := range results[i].Passages {
-			need := Tokens(p.Text)
+			need := tokens(p.Text)
 			switch {
 			case need <= budget:
 				budget -= need
@@ -38,10 +38,10 @@ func FitPassages(results []Result, budget int) (changed int) {
 // minPassageTokens is the shortest piece of a passage that is worth keeping.
 const minPassageTokens = 16
 
-// Tokens estimates how many tokens a text is for a model: one for about four
+// tokens estimates how many tokens a text is for a model: one for about four
 // letters, one for each character of scripts that are not alphabets. It errs on
 // the high side.
-func Tokens(text string) int {
+func tokens(text string) int {
 	quarters := 0
 	for _, r := range text {
 		quarters += weight(r)

@@ -32,16 +32,16 @@ func TestPassagesAreCutToTheirBudgetAndSaySo(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			changed := FitPassages(c.in, c.budget)
-			kept, tokens, cut := 0, 0, false
+			kept, total, cut := 0, 0, false
 			for _, r := range c.in {
 				for _, p := range r.Passages {
 					kept++
-					tokens += Tokens(p.Text)
+					total += tokens(p.Text)
 					cut = cut || p.Cut
 				}
 			}
-			if kept != c.kept || changed != c.changed || cut != c.cut || c.budget > 0 && tokens > c.budget {
-				t.Errorf("%d kept with %d tokens, %d changed, cut %t", kept, tokens, changed, cut)
+			if kept != c.kept || changed != c.changed || cut != c.cut || c.budget > 0 && total > c.budget {
+				t.Errorf("%d kept with %d tokens, %d changed, cut %t", kept, total, changed, cut)
 			}
 		})
 	}
@@ -49,7 +49,7 @@ func TestPassagesAreCutToTheirBudgetAndSaySo(t *testing.T) {
 
 func TestTokensErrOnTheHighSide(t *testing.T) {
 	for text, want := range map[string]int{"": 0, "tea": 1, "The host cleans the bowl.": 7, "龙井茶": 3, "чай": 3} {
-		if got := Tokens(text); got != want {
+		if got := tokens(text); got != want {
 			t.Errorf("%q: %d, want %d", text, got, want)
 		}
 	}
@@ -79,7 +79,7 @@ func FuzzFitPassages(f *testing.F) {
 		total := 0
 		for _, r := range in {
 			for _, p := range r.Passages {
-				total += Tokens(p.Text)
+				total += tokens(p.Text)
 			}
 		}
 		if budget > 0 && total > budget {

@@ -35,7 +35,7 @@ type Rows struct {
 // row counts as not understood.
 func (r *Rows) Add(res Result) {
 	r.seen++
-	res.Title, res.URL = clip(Fold(res.Title), maxTitleRunes), WebAddress(res.URL)
+	res.Title, res.URL = clip(fold(res.Title), maxTitleRunes), WebAddress(res.URL)
 	if res.Title == "" || res.URL == "" || len(res.URL) > maxURLBytes {
 		r.broken++
 		return
@@ -44,7 +44,7 @@ func (r *Rows) Add(res Result) {
 		r.beyond++
 		return
 	}
-	res.Snippet, res.SiteName = clip(Fold(res.Snippet), maxSnippetRunes), clip(Fold(res.SiteName), maxTitleRunes)
+	res.Snippet, res.SiteName = clip(fold(res.Snippet), maxSnippetRunes), clip(fold(res.SiteName), maxTitleRunes)
 	if Base(res.Language) == "" {
 		res.Language = ""
 	}

@@ -12,18 +12,18 @@ import (
 // doubled are the entities that engines are seen to escape twice.
 var doubled = regexp.MustCompile(`&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|quot|apos|amp);`)
 
-// CleanText is Fold for the texts of engines, which are seen to escape them twice
+// CleanText is fold for the texts of engines, which are seen to escape them twice
 // ("It&#x27;s" as page text). Names such as &nbsp; stay: they may be what a page
 // is about.
 func CleanText(s string) string {
-	return Fold(doubled.ReplaceAllStringFunc(s, html.UnescapeString))
+	return fold(doubled.ReplaceAllStringFunc(s, html.UnescapeString))
 }
 
-// Fold is a text as one line, with each run of white space as one blank. What
+// fold is a text as one line, with each run of white space as one blank. What
 // engines sprinkle in to steer lines is no text: a space without width is a blank,
 // joiners of words go, and marks of direction stay where a text has letters that
 // are written from the right.
-func Fold(s string) string {
+func fold(s string) string {
 	marks := strings.ContainsFunc(s, cleanse.IsRightToLeft)
 	s = strings.Map(func(r rune) rune {
 		if r == '\u2060' || r == '\ufeff' || !marks && cleanse.IsDirectionMark(r) {

@@ -105,5 +105,5 @@ func describe(row *goquery.Selection, r adapter.Response) (text, date string) {
 // alteredQuery gives the query that the results are for, when the page says
 // that it is not the one asked; with other words it only suggests.
 func alteredQuery(doc *goquery.Document, r adapter.Response) string {
-	return correction.Of(doc.FindMatcher(tip).First(), correction.Asked(doc, r.Query))
+	return correction.Of(doc.FindMatcher(tip), correction.Asked(doc, r.Query))
 }

@@ -1,6 +1,8 @@
 package bing
 
 import (
+	"cmp"
+
 	"github.com/PuerkitoBio/goquery"
 	"github.com/andybalholm/cascadia"
 
@@ -19,12 +21,7 @@ var (
 // without its marks.
 func alteredQuery(doc *goquery.Document, results *goquery.Selection, r adapter.Response) string {
 	asked := correction.Asked(doc, r.Query)
-	altered := ""
-	results.ChildrenMatcher(notices).EachWithBreak(func(_ int, s *goquery.Selection) bool {
-		altered = correction.Of(s, asked)
-		return altered == ""
-	})
-	if altered != "" {
+	if altered := correction.Of(results.ChildrenMatcher(notices), asked); altered != "" {
 		return altered
 	}
 	// The block for spelling has a second part where the results are not those
@@ -34,8 +31,5 @@ func alteredQuery(doc *goquery.Document, results *goquery.Selection, r adapter.R
 	if back.Length() == 0 {
 		return ""
 	}
-	if altered = correction.First(block, asked); altered == "" {
-		altered = correction.First(back, asked)
-	}
-	return altered
+	return cmp.Or(correction.First(block, asked), correction.First(back, asked))
 }

@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"github.com/nanoclaw/nanoclaw/services/search/internal/adapter"
+	"github.com/nanoclaw/nanoclaw/services/search/internal/correction"
 	"github.com/nanoclaw/nanoclaw/services/search/internal/jsonapi"
 	"github.com/nanoclaw/nanoclaw/services/search/internal/outcome"
 )
@@ -155,7 +156,7 @@ func readWeb(answer webAnswer, r adapter.Response) (adapter.Page, outcome.Outcom
 		})
 	}
 	altered := adapter.CleanText(string(answer.Query.Value.Altered))
-	if altered == adapter.CleanText(string(answer.Query.Value.Original)) {
+	if correction.Same(string(answer.Query.Value.Original), altered) {
 		altered = ""
 	}
 	p, o := rows.Page(altered)

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"golang.org/x/net/idna"
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/domains"
 )
 
 // tracking are parameters that only say where a reader came from. ref, source
@@ -63,11 +63,10 @@ func escapedAlike(s string) string {
 }
 
 func hostKey(u *url.URL) string {
-	host := strings.TrimSuffix(u.Hostname(), ".")
-	if ascii, err := idna.Lookup.ToASCII(host); err == nil {
-		host = ascii
+	host := u.Hostname()
+	if h, err := domains.ParseHost(host); err == nil {
+		host = h.String()
 	}
-	host = strings.ToLower(host)
 	for _, p := range []string{"www.", "m."} {
 		if rest, ok := strings.CutPrefix(host, p); ok && strings.Contains(rest, ".") {
 			host = rest

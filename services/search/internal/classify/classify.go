@@ -31,8 +31,8 @@ type Verdict struct {
 	Mark string
 }
 
-// Certain looks for elements that only a challenge or a consent wall has. It
-// is safe to ask before looking for results.
+// Certain looks for elements that only a challenge has. It is safe to ask before
+// looking for results.
 func Certain(doc *goquery.Document) Verdict {
 	return challenges.first(doc, Challenge)
 }

@@ -26,10 +26,19 @@ import (
 // beside the queries that both name.
 const maxNoticeRunes = 600
 
-// Of gives the query that the results are for, as a notice of the page says, or
-// "" when it says no such thing. asked is the query that was asked, as far as it
-// is known.
-func Of(notice *goquery.Selection, asked string) string {
+// Of gives the query that the results are for, as the first of some notices says
+// that says so, or "" when none does. asked is the query that was asked, as far as
+// it is known.
+func Of(notices *goquery.Selection, asked string) string {
+	for _, n := range notices.Nodes {
+		if q := of(n, asked); q != "" {
+			return q
+		}
+	}
+	return ""
+}
+
+func of(notice *html.Node, asked string) string {
 	t := read(notice)
 	if utf8.RuneCountInString(t.text) > maxNoticeRunes+2*utf8.RuneCountInString(asked) {
 		return ""
@@ -48,7 +57,10 @@ func Of(notice *goquery.Selection, asked string) string {
 // First gives the first query that a notice shows and that is not the one asked,
 // for notices whose place on the page says what they are.
 func First(notice *goquery.Selection, asked string) string {
-	t := read(notice)
+	if notice.Length() == 0 {
+		return ""
+	}
+	t := read(notice.Nodes[0])
 	marks := find(t.lower)
 	for _, s := range t.shown {
 		if before(marks, s.start).role == refused {
@@ -84,7 +96,7 @@ type text struct {
 }
 
 // read takes links to searches, and what is bold outside of them.
-func read(notice *goquery.Selection) text {
+func read(notice *html.Node) text {
 	var t text
 	var b strings.Builder
 	var walk func(*html.Node)
@@ -108,10 +120,8 @@ func read(notice *goquery.Selection) text {
 			t.shown = append(t.shown, shown{start, b.Len(), ""})
 		}
 	}
-	for _, n := range notice.Nodes {
-		walk(n)
-		fold(&b, " ")
-	}
+	walk(notice)
+	fold(&b, " ")
 	t.text = b.String()
 	t.lower = strings.Map(lower, t.text)
 	return t

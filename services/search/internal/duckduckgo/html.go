@@ -80,10 +80,5 @@ func add(rows *adapter.Rows, link *goquery.Selection, r adapter.Response, row ad
 // alteredQuery gives the query that the results are for, when the page says
 // that it searched for something else. "Did you mean" only asks.
 func alteredQuery(doc *goquery.Document, r adapter.Response) string {
-	asked, altered := correction.Asked(doc, r.Query), ""
-	doc.FindMatcher(meant).EachWithBreak(func(_ int, s *goquery.Selection) bool {
-		altered = correction.Of(s, asked)
-		return altered == ""
-	})
-	return altered
+	return correction.Of(doc.FindMatcher(meant), correction.Asked(doc, r.Query))
 }

@@ -29,12 +29,12 @@ var (
 	opaque = regexp.MustCompile(`[A-Za-z0-9_+=%-]{24,}`)
 )
 
-// Redact gives the first MaxBytes of an answer without what belongs to the
+// redact gives the first MaxBytes of an answer without what belongs to the
 // person who asked or to our side of the connection: the query in every form in
 // which a page repeats it, addresses of mail and of the network, values of
 // hidden fields, and long opaque strings such as tokens. It reports whether the
 // answer was cut. What is left shows how the page is built.
-func Redact(body []byte, query string) (redacted []byte, cut bool) {
+func redact(body []byte, query string) (redacted []byte, cut bool) {
 	text := strings.ToValidUTF8(string(body), "\uFFFD")
 	// What is taken out may reach over the end of what is kept.
 	text, cut = first(text, 2*MaxBytes)

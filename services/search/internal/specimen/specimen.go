@@ -70,7 +70,7 @@ func (k *Keeper) Keep(provider string, r adapter.Response, query, detail string)
 	if !name.MatchString(provider) {
 		return "", fmt.Errorf("search: keep an answer: %q is no name of a provider", provider)
 	}
-	body, cut := Redact([]byte(k.secrets.Replace(string(r.Body))), query)
+	body, cut := redact([]byte(k.secrets.Replace(string(r.Body))), query)
 	at := r.ReceivedAt.UTC()
 	sum := sha256.Sum256(body)
 	id := at.Format("20060102T150405.000Z") + "-" + hex.EncodeToString(sum[:4])

@@ -37,7 +37,7 @@ func TestWhatBelongsToThePersonIsTakenOut(t *testing.T) {
 		{"versions stay", `v=1.2.3`, `v=1.2.3`},
 	}
 	for _, c := range cases {
-		got, cut := Redact([]byte(c.in), ` secret  "plans" `)
+		got, cut := redact([]byte(c.in), ` secret  "plans" `)
 		if string(got) != c.want || cut {
 			t.Errorf("%s: %q, want %q (cut %t)", c.name, got, c.want, cut)
 		}
@@ -56,12 +56,12 @@ func TestAQueryInAnyScriptIsTakenOutInAnyForm(t *testing.T) {
 		"in entities of the other kind":  "&#x5982;&#x4F55;&#x7533;&#x8BF7;&#x1F600;&#x7B7E;&#x8BC1; Z&#xFC;rich",
 		"a word of it":                   `Z\u00fcrich`,
 	} {
-		if got, _ := Redact([]byte("<b>"+in+"</b>"), query); string(got) != "<b>[query]</b>" {
+		if got, _ := redact([]byte("<b>"+in+"</b>"), query); string(got) != "<b>[query]</b>" {
 			t.Errorf("%s: %s", name, got)
 		}
 	}
 	for _, mail := range []string{"ann@example.com", "ann%40example.com", "ann&#64;example.com", "ann&#x40;example.com", `ann\u0040example.com`, `ann\x40example.com`} {
-		if got, _ := Redact([]byte(mail), query); string(got) != "[mail]" {
+		if got, _ := redact([]byte(mail), query); string(got) != "[mail]" {
 			t.Errorf("%s: %s", mail, got)
 		}
 	}
@@ -69,7 +69,7 @@ func TestAQueryInAnyScriptIsTakenOutInAnyForm(t *testing.T) {
 
 func TestTheFirst64KiBAreKept(t *testing.T) {
 	for _, n := range []int{MaxBytes, MaxBytes + 1, 5 * MaxBytes} {
-		got, cut := Redact([]byte(strings.Repeat("茶", n/3)), "tea")
+		got, cut := redact([]byte(strings.Repeat("茶", n/3)), "tea")
 		if len(got) > MaxBytes || len(got) < min(n, MaxBytes)-3 || cut != (n/3*3 > MaxBytes) || strings.ContainsRune(string(got), '\uFFFD') {
 			t.Errorf("%d of %d bytes, cut %t", len(got), n, cut)
 		}
@@ -137,7 +137,7 @@ func FuzzRedact(f *testing.F) {
 	f.Add("0", "\xff")
 	f.Add(`<input type=hidden value=x> ::1 a@b.cc`, `"a+b" & c`)
 	f.Fuzz(func(t *testing.T, body, query string) {
-		got, _ := Redact([]byte(body), query)
+		got, _ := redact([]byte(body), query)
 		if len(got) > MaxBytes {
 			t.Fatalf("%d bytes", len(got))
 		}
