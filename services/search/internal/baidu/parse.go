@@ -81,9 +81,9 @@ func readRow(row *goquery.Selection, r adapter.Response) (adapter.Result, bool) 
 	address, kind := target(row.AttrOr("mu", ""), link.AttrOr("href", ""))
 	text, date := describe(row, r)
 	return adapter.Result{
-		Title: adapter.CleanText(link.Text()), URL: address, Hidden: kind == linkCounter,
+		Title: adapter.CleanText(link.Text()), URL: address, Hidden: kind == page.Counter,
 		Snippet: text, PublishedAt: date, SiteName: adapter.CleanText(row.FindMatcher(site).First().Text()),
-	}, kind != linkPaid && kind != linkInternal
+	}, kind.OfRow()
 }
 
 // describe finds the snippet and the date in front of it.

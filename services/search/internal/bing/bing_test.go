@@ -8,6 +8,7 @@ import (
 	"github.com/nanoclaw/nanoclaw/services/search/internal/adapter"
 	"github.com/nanoclaw/nanoclaw/services/search/internal/adaptertest"
 	"github.com/nanoclaw/nanoclaw/services/search/internal/outcome"
+	"github.com/nanoclaw/nanoclaw/services/search/internal/page"
 )
 
 func TestCapturedPagesAreReadAsKnown(t *testing.T) {
@@ -72,7 +73,7 @@ func FuzzTarget(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, href string) {
 		address, kind := target(href)
-		if (kind == linkTarget) != (address != "") {
+		if (kind == page.Target) != (address != "") {
 			t.Fatalf("%q gives %q of kind %d", href, address, kind)
 		}
 	})

@@ -4,20 +4,8 @@ import (
 	"encoding/base64"
 	"net/url"
 	"strings"
-)
 
-// linkKind says what an address on a result page leads to.
-type linkKind int
-
-const (
-	// linkBroken is an address that cannot be read.
-	linkBroken linkKind = iota
-	// linkTarget leads to a page of the web.
-	linkTarget
-	// linkAd is paid for.
-	linkAd
-	// linkInternal leads back into Bing's own result pages.
-	linkInternal
+	"github.com/nanoclaw/nanoclaw/services/search/internal/page"
 )
 
 var home = &url.URL{Scheme: "https", Host: "www.bing.com", Path: "/search"}
@@ -26,45 +14,40 @@ var home = &url.URL{Scheme: "https", Host: "www.bing.com", Path: "/search"}
 // /ck/a?...&u=a1<base64url of the address>; it is unwrapped on Bing's hosts
 // alone, since other sites have parameters named u too (markitdown#2540), and
 // by host rather than by text, since addresses may well contain "bing.com".
-func target(href string) (string, linkKind) {
-	return unwrap(strings.TrimSpace(href), maxWrappings)
+func target(href string) (string, page.LinkKind) {
+	return unwrap(href, maxWrappings)
 }
 
 // maxWrappings is how many counters may stand around an address.
 const maxWrappings = 2
 
-func unwrap(href string, wrappings int) (string, linkKind) {
-	u, err := home.Parse(href)
-	if err != nil || href == "" || u.Hostname() == "" || (u.Scheme != "http" && u.Scheme != "https") {
-		return "", linkBroken
+func unwrap(href string, wrappings int) (string, page.LinkKind) {
+	u := page.Resolve(home, href)
+	if u == nil {
+		return "", page.Broken
 	}
-	if !isBing(u.Hostname()) {
-		return u.String(), linkTarget
+	if !page.Within(u, "bing.com") {
+		return u.String(), page.Target
 	}
 	switch {
 	case u.Path == "/ck/a" && wrappings == 0:
-		return "", linkBroken
+		return "", page.Broken
 	case u.Path == "/ck/a":
 		inner, ok := decode(rawParam(u.RawQuery, "u"))
 		if !ok {
-			return "", linkBroken
+			return "", page.Broken
 		}
 		if strings.HasPrefix(inner, "/") {
-			return "", linkInternal
+			return "", page.Internal
 		}
 		return unwrap(inner, wrappings-1)
 	case u.Path == "/aclick" || u.Path == "/aclk":
-		return "", linkAd
+		return "", page.Paid
 	case u.Path == "/search", strings.HasPrefix(u.Path, "/videos/"), strings.HasPrefix(u.Path, "/images/"),
 		strings.HasPrefix(u.Path, "/news/search"), strings.HasPrefix(u.Path, "/shop"):
-		return "", linkInternal
+		return "", page.Internal
 	}
-	return u.String(), linkTarget
-}
-
-func isBing(host string) bool {
-	host = strings.ToLower(strings.TrimSuffix(host, "."))
-	return host == "bing.com" || strings.HasSuffix(host, ".bing.com")
+	return u.String(), page.Target
 }
 
 // rawParam finds a parameter without the strictness of url.ParseQuery: these

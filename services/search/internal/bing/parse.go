@@ -68,7 +68,7 @@ func none() (adapter.Page, outcome.Outcome) {
 func readRow(rows *adapter.Rows, li *goquery.Selection, r adapter.Response) {
 	title, href := heading(li)
 	address, kind := target(href)
-	if kind == linkAd || kind == linkInternal {
+	if !kind.OfRow() {
 		return
 	}
 	snippet, date := describe(li, r)

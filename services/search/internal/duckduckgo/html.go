@@ -67,7 +67,7 @@ const endOfList = "http://www.google.com/search?"
 func add(rows *adapter.Rows, link *goquery.Selection, r adapter.Response, row adapter.Result) {
 	address, kind := target(link.AttrOr("href", ""))
 	row.Title = adapter.CleanText(link.Text())
-	if kind == linkAd || kind == linkInternal || row.Title == "EOF" && strings.HasPrefix(address, endOfList) {
+	if !kind.OfRow() || row.Title == "EOF" && strings.HasPrefix(address, endOfList) {
 		return
 	}
 	row.URL = address

@@ -3,15 +3,8 @@ package duckduckgo
 import (
 	"net/url"
 	"strings"
-)
 
-type linkKind int
-
-const (
-	linkBroken linkKind = iota
-	linkTarget
-	linkAd
-	linkInternal
+	"github.com/nanoclaw/nanoclaw/services/search/internal/page"
 )
 
 var home = &url.URL{Scheme: "https", Host: "duckduckgo.com", Path: "/"}
@@ -19,35 +12,30 @@ var home = &url.URL{Scheme: "https", Host: "duckduckgo.com", Path: "/"}
 // target unwraps an address of a result page. DuckDuckGo counts clicks through
 // /l/?uddg=<address>; its advertisements go through /y.js. Both are looked for
 // on its own hosts alone.
-func target(href string) (string, linkKind) { return unwrap(strings.TrimSpace(href), maxWrappings) }
+func target(href string) (string, page.LinkKind) { return unwrap(href, maxWrappings) }
 
 // maxWrappings is how many counters may stand around an address.
 const maxWrappings = 2
 
-func unwrap(href string, wrappings int) (string, linkKind) {
-	u, err := home.Parse(href)
-	if err != nil || href == "" || u.Hostname() == "" || (u.Scheme != "http" && u.Scheme != "https") {
-		return "", linkBroken
+func unwrap(href string, wrappings int) (string, page.LinkKind) {
+	u := page.Resolve(home, href)
+	if u == nil {
+		return "", page.Broken
 	}
-	if !isDuckDuckGo(u.Hostname()) {
-		return u.String(), linkTarget
+	if !page.Within(u, "duckduckgo.com") {
+		return u.String(), page.Target
 	}
 	switch {
 	case strings.HasPrefix(u.Path, "/y.js"):
-		return "", linkAd
+		return "", page.Paid
 	case u.Path == "/l/" || u.Path == "/l":
 		inner := u.Query().Get("uddg")
 		if inner == "" || wrappings == 0 {
-			return "", linkBroken
+			return "", page.Broken
 		}
 		return unwrap(inner, wrappings-1)
 	case u.Query().Has("q"):
-		return "", linkInternal
+		return "", page.Internal
 	}
-	return u.String(), linkTarget
-}
-
-func isDuckDuckGo(host string) bool {
-	host = strings.ToLower(strings.TrimSuffix(host, "."))
-	return host == "duckduckgo.com" || strings.HasSuffix(host, ".duckduckgo.com")
+	return u.String(), page.Target
 }

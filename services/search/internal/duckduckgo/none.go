@@ -9,6 +9,7 @@ import (
 	"golang.org/x/net/html"
 
 	"github.com/nanoclaw/nanoclaw/services/search/internal/adapter"
+	"github.com/nanoclaw/nanoclaw/services/search/internal/page"
 )
 
 // noneWords are a whole text that says that there are no results, and nothing
@@ -82,5 +83,5 @@ func noneBeforeRows(found *goquery.Selection, row, paid cascadia.Selector, isMar
 
 func leadsOut(link *goquery.Selection) bool {
 	address, kind := target(link.AttrOr("href", ""))
-	return kind == linkTarget && !strings.HasPrefix(address, endOfList)
+	return kind == page.Target && !strings.HasPrefix(address, endOfList)
 }
