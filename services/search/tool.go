@@ -3,20 +3,16 @@ package search
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/url"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/google/jsonschema-go/jsonschema"
-	"google.golang.org/grpc/codes"
 
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/auth"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/domains"
-	"github.com/nanoclaw/nanoclaw/services/internal/platform/rpcerr"
 	"github.com/nanoclaw/nanoclaw/services/search/internal/adapter"
 	"github.com/nanoclaw/nanoclaw/services/search/internal/outcome"
 	"github.com/nanoclaw/nanoclaw/services/toolkit"
@@ -111,22 +107,6 @@ func (s *Service) refine(schema *jsonschema.Schema) {
 	page.Minimum, page.Maximum, page.Default = jsonschema.Ptr(1.0), jsonschema.Ptr(float64(MaxPage)), json.RawMessage("1")
 }
 
-// toolMiss is the result of a search that an engine blocked, or answered with
-// what cannot be read.
-type toolMiss struct {
-	Success  bool         `json:"success"`
-	Outcome  outcome.Code `json:"outcome"`
-	Results  []toolResult `json:"results"`
-	Error    toolError    `json:"error"`
-	Markdown string       `json:"markdown"`
-}
-
-type toolError struct {
-	Reason    string `json:"reason"`
-	Message   string `json:"message"`
-	Retryable bool   `json:"retryable"`
-}
-
 // webSearch runs the tool. What an engine or the caller's limit refuses is a
 // result that the model can act on; only a missing identity is a status.
 func (s *Service) webSearch(ctx context.Context, call *toolkit.Call, in toolInput) (toolkit.Result, error) {
@@ -150,86 +130,6 @@ func (s *Service) webSearch(ctx context.Context, call *toolkit.Call, in toolInpu
 	result := toolkit.JSON(out)
 	result.Origins, result.CostUSD = origins(out.Results), a.cost()
 	return result, nil
-}
-
-// toldOf tells those who watch a call what its search does.
-type toldOf struct {
-	call  *toolkit.Call
-	mu    sync.Mutex
-	done  int
-	total int
-}
-
-func (w *toldOf) started(_ string, plan []string) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.total = len(plan)
-}
-
-func (w *toldOf) asking(provider, query string) {
-	w.tell(fmt.Sprintf("asking %s for %q", provider, query), 0)
-}
-
-func (w *toldOf) received(attempt) {}
-
-func (w *toldOf) finished(a attempt) {
-	switch {
-	case a.skipped:
-		w.tell(a.provider+" was "+a.outcome.Detail, 0)
-	case a.outcome.Code.HasResults():
-		w.tell(fmt.Sprintf("%s sent %d results", a.provider, len(a.page.Results)), 1)
-	case a.outcome.Code.Answered():
-		w.tell(a.provider+" found nothing", 1)
-	default:
-		w.tell(fmt.Sprintf("%s did not answer (%s)", a.provider, a.outcome.Code), 1)
-	}
-}
-
-func (w *toldOf) tell(words string, done int) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.done += done
-	w.call.Progress(words, float64(w.done), float64(w.total))
-}
-
-// toolFailure turns a refusal into words for the model.
-func toolFailure(err error) (toolkit.Result, error) {
-	refusal, ok := errors.AsType[*rpcerr.Error](err)
-	if !ok {
-		return toolkit.Result{}, err
-	}
-	message := refusal.Message()
-	if wait, ok := rpcerr.RetryDelay(refusal); ok {
-		message += fmt.Sprintf(" Wait about %d seconds.", int(wait/time.Second)+1)
-	}
-	if code := outcome.Code(refusal.Reason()); missed(code) {
-		return toolkit.JSON(toolMiss{
-			Outcome: code, Results: []toolResult{}, Markdown: message,
-			Error: toolError{refusal.Reason(), message, retryable(refusal)},
-		}), nil
-	}
-	return toolkit.Fail(refusal.Reason(), message, retryable(refusal)), nil
-}
-
-// missed reports whether the tool worked and the engine did not: it blocked, or
-// sent what is no answer. Other words may well be answered, so this is no
-// failure of the tool, whose failures in a row end a run.
-func missed(c outcome.Code) bool {
-	switch c {
-	case outcome.Challenge, outcome.DecoySuspected, outcome.JSShell, outcome.LayoutUnrecognised:
-		return true
-	}
-	return false
-}
-
-func retryable(err *rpcerr.Error) bool {
-	switch err.Code() {
-	case codes.Unavailable, codes.DeadlineExceeded:
-		return true
-	case codes.ResourceExhausted:
-		return err.Reason() != string(outcome.QuotaExhausted)
-	}
-	return false
 }
 
 func (a answer) tool() toolOutput {
