@@ -44,8 +44,8 @@ type KeyedConfig struct {
 // ZhipuConfig is what an operator may set for Zhipu.
 type ZhipuConfig struct {
 	KeyedConfig
-	// Index is which one is searched: search_std, search_pro, search_pro_sogou or
-	// search_pro_quark; empty is the adapter's own choice.
+	// Index is which one is searched (zhipu.Indexes); empty is the adapter's own
+	// choice.
 	Index string `config:"index"`
 }
 
@@ -133,8 +133,8 @@ func (e engineSettings) validate() error {
 		return fmt.Errorf("search.%s.api_key holds white space or characters that are not ASCII: copy the key again", e.section)
 	case s.InputUSD < 0 || s.OutputUSD < 0:
 		return fmt.Errorf("search.%s.input_usd and output_usd: a price cannot be less than 0", e.section)
-	case s.Index != "" && !slices.Contains(zhipuIndexes, s.Index):
-		return fmt.Errorf("search.%s.index: %q is none of %s", e.section, s.Index, strings.Join(zhipuIndexes, ", "))
+	case s.Index != "" && !slices.Contains(zhipu.Indexes(), s.Index):
+		return fmt.Errorf("search.%s.index: %q is none of %s", e.section, s.Index, strings.Join(zhipu.Indexes(), ", "))
 	case s.Tool != "" && !toolVersion.MatchString(s.Tool):
 		return fmt.Errorf("search.%s.tool: %q is no version of the web search, such as %s", e.section, s.Tool, anthropic.DefaultTool)
 	}
@@ -143,9 +143,6 @@ func (e engineSettings) validate() error {
 
 // notInKey tells what no key has, and no header may.
 func notInKey(r rune) bool { return r <= ' ' || r > '~' }
-
-// zhipuIndexes are those that Zhipu searches.
-var zhipuIndexes = []string{"search_std", "search_pro", "search_pro_sogou", "search_pro_quark"}
 
 // toolVersion is how versions of the web search of Anthropic are named.
 var toolVersion = regexp.MustCompile(`^web_search_\d{8}$`)

@@ -401,7 +401,7 @@ func TestSettingsThatCannotWorkAreNamed(t *testing.T) {
 		{"base_url with a port that is none", func(c *Config) { c.SearXNG.BaseURL = "http://127.0.0.1:99999" }, "search.searxng.base_url: port 99999 is none"},
 		{"a key of two lines", func(c *Config) { c.Brave.APIKey = "hush\nhush" }, "search.brave.api_key holds white space"},
 		{"a key with a letter like another", func(c *Config) { c.Zhipu.APIKey = "s\u043a-hush" }, "search.zhipu.api_key holds"},
-		{"an index of Zhipu", func(c *Config) { c.Zhipu.Index = "search_max" }, `search.zhipu.index: "search_max" is none of search_std`},
+		{"an index of Zhipu", func(c *Config) { c.Zhipu.Index = "search_max" }, `search.zhipu.index: "search_max" is none of search_pro`},
 		{"a version of Anthropic's search", func(c *Config) { c.Anthropic.Tool = "web_search" }, `search.anthropic.tool: "web_search" is no version`},
 		{"a market without a country", func(c *Config) { c.Market = "en" }, `search.market: "en" is no language with a country`},
 		{"a market that is none", func(c *Config) { c.Market = "xx-ZZZ" }, `search.market: "xx-ZZZ"`},

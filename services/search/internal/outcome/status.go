@@ -47,7 +47,8 @@ func FromStatus(status int, header http.Header, now time.Time) (Outcome, bool) {
 
 // FromAPIStatus is FromStatus for engines that are asked through an API: there
 // a 401 or 403 is a matter of our key, a 402 of our allowance, and a redirect or a
-// 404 of the address that the operator set. A 429 may be a quota, which only the headers tell.
+// 404 of the address that the operator set. A 429 may be a quota, which only the
+// headers tell.
 func FromAPIStatus(status int, header http.Header, now time.Time) (Outcome, bool) {
 	o, failed := FromStatus(status, header, now)
 	switch {

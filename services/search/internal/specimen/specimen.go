@@ -65,7 +65,7 @@ type kept struct {
 var name = regexp.MustCompile(`^[a-z0-9_]{1,64}$`)
 
 // Keep writes an answer down, without what belongs to the person who asked: see
-// Redact. detail says why it could not be read. It returns the file.
+// redact. detail says why it could not be read. It returns the file.
 func (k *Keeper) Keep(provider string, r adapter.Response, query, detail string) (string, error) {
 	if !name.MatchString(provider) {
 		return "", fmt.Errorf("search: keep an answer: %q is no name of a provider", provider)

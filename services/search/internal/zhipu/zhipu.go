@@ -6,6 +6,8 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/nanoclaw/nanoclaw/services/search/internal/adapter"
 	"github.com/nanoclaw/nanoclaw/services/search/internal/jsonapi"
@@ -19,14 +21,17 @@ const Name = "zhipu"
 // DefaultBaseURL is where the API is, with its version.
 const DefaultBaseURL = "https://open.bigmodel.cn/api/paas/v4"
 
-// DefaultIndex is asked when the configuration names none.
-const DefaultIndex = "search_std"
+// defaultIndex is asked when the configuration names none.
+const defaultIndex = "search_std"
 
 // costs of one search by index, in US dollars: 0.01 to 0.05 CNY at the list
 // price.
 var costs = map[string]float64{
-	"search_std": 0.0014, "search_pro": 0.0042, indexSogou: 0.007, indexQuark: 0.007,
+	defaultIndex: 0.0014, "search_pro": 0.0042, indexSogou: 0.007, indexQuark: 0.007,
 }
+
+// Indexes are those that can be asked.
+func Indexes() []string { return slices.Sorted(maps.Keys(costs)) }
 
 // Bounds of a request. A longer query is refused.
 const (
@@ -40,8 +45,7 @@ type Config struct {
 	BaseURL string
 	// Key is the API key.
 	Key string
-	// Index is search_std, search_pro, search_pro_sogou or search_pro_quark;
-	// empty means DefaultIndex.
+	// Index is one of Indexes; empty means search_std.
 	Index string
 }
 
@@ -53,9 +57,9 @@ type Adapter struct {
 
 // New makes the adapter.
 func New(cfg Config) *Adapter {
-	cfg.Index = cmp.Or(cfg.Index, DefaultIndex)
+	cfg.Index = cmp.Or(cfg.Index, defaultIndex)
 	c := capabilities
-	c.CostUSD = cost(cfg.Index)
+	c.CostUSD = costs[cfg.Index]
 	if cfg.Index == indexQuark {
 		c.MaxCount, c.AllowedDomains = 0, 0
 	}
@@ -77,14 +81,6 @@ func (a *Adapter) count(wanted int) int {
 		return (wanted + sogouStep - 1) / sogouStep * sogouStep
 	}
 	return wanted
-}
-
-// cost takes an index that is not known for the dearest one.
-func cost(index string) float64 {
-	if c, ok := costs[index]; ok {
-		return c
-	}
-	return costs[indexSogou]
 }
 
 // Name implements adapter.Adapter.
