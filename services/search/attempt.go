@@ -57,11 +57,7 @@ type attempt struct {
 // attempt asks one engine within its own time limit, or takes its answer of the
 // last minutes.
 func (s *Service) attempt(ctx context.Context, e candidate, q request, w watcher) attempt {
-	ctx, span := s.tracer.Start(ctx, "search.attempt", trace.WithSpanKind(trace.SpanKindClient),
-		trace.WithAttributes(
-			attribute.String("search.provider", e.Name()),
-			attribute.String("search.query_sha256", digest(q.text)),
-		))
+	ctx, span := s.span(ctx, e.engine, q, trace.WithSpanKind(trace.SpanKindClient))
 	defer span.End()
 	start := time.Now()
 	a := s.answerOf(ctx, e, q, w)
@@ -71,12 +67,17 @@ func (s *Service) attempt(ctx context.Context, e candidate, q request, w watcher
 	return a
 }
 
-// passOver is the attempt of an engine that is not asked.
-func (s *Service) passOver(ctx context.Context, e *engine, q request, o outcome.Outcome, w watcher) attempt {
-	_, span := s.tracer.Start(ctx, "search.attempt", trace.WithAttributes(
+// span begins the span of an attempt.
+func (s *Service) span(ctx context.Context, e *engine, q request, kind ...trace.SpanStartOption) (context.Context, trace.Span) {
+	return s.tracer.Start(ctx, "search.attempt", append(kind, trace.WithAttributes(
 		attribute.String("search.provider", e.Name()),
 		attribute.String("search.query_sha256", digest(q.text)),
-	))
+	))...)
+}
+
+// passOver is the attempt of an engine that is not asked.
+func (s *Service) passOver(ctx context.Context, e *engine, q request, o outcome.Outcome, w watcher) attempt {
+	ctx, span := s.span(ctx, e, q)
 	defer span.End()
 	a := attempt{provider: e.Name(), family: e.Capabilities().Family, outcome: o, skipped: true}
 	s.record(ctx, span, a)
@@ -126,9 +127,7 @@ func (s *Service) staleAnswer(ctx context.Context, e *engine, q request, w watch
 	if age == answercache.Gone {
 		return attempt{}, false
 	}
-	ctx, span := s.tracer.Start(ctx, "search.attempt", trace.WithAttributes(
-		attribute.String("search.provider", e.Name()), attribute.String("search.query_sha256", digest(q.text)),
-	))
+	ctx, span := s.span(ctx, e, q)
 	defer span.End()
 	a := attempt{provider: e.Name(), family: e.Capabilities().Family, cached: cacheStale}
 	a.take(kept, q)

@@ -20,7 +20,7 @@ import (
 	"github.com/nanoclaw/nanoclaw/services/search/internal/zhipu"
 )
 
-// aliases are the names of the seed design.
+// aliases are short names, of engines that want a key.
 var aliases = map[string]string{"api": anthropic.Name, "brave": brave.NameLLM}
 
 // builtInPolicy is the order where the operator states none. Engines that want a

@@ -169,7 +169,7 @@ func TestWhenNobodyAnswersTheErrorNamesEveryAttempt(t *testing.T) {
 	t.Errorf("no ErrorInfo in %v", st)
 }
 
-func TestEnginesOfTheSeedThatAreNotThereYet(t *testing.T) {
+func TestAnEngineByItsShortNameIsNotReplacedForWantOfAKey(t *testing.T) {
 	for _, name := range []string{"api", "brave"} {
 		s := start(t, func(c *Config) {
 			c.Adapter = name

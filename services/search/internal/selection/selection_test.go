@@ -41,7 +41,7 @@ func TestWhoIsAsked(t *testing.T) {
 		{"several in the caller's order", "", []string{"duckduckgo", "bing"}, "", "[[duckduckgo] [bing]]", "", ""},
 		{"one that is named twice", "", []string{"bing", "BING"}, "", "[[bing]]", "", ""},
 		{"case and blanks do not matter", " Bing ", nil, "", "[[bing]]", "", ""},
-		{"a name of the seed", "brave", nil, "", "[[brave_llm]]", "", ""},
+		{"a short name", "brave", nil, "", "[[brave_llm]]", "", ""},
 		{"a chosen one that lacks something", "api", nil, "", "[]", ReasonUnavailable, "no key"},
 		{"a named one that lacks something", "", []string{"bing", "bocha"}, "", "[]", ReasonUnavailable, "no key"},
 		{"a caller may go around an absent one", "api", []string{"bing"}, "", "[[bing]]", "", ""},
