@@ -16,7 +16,7 @@ import (
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
 
-	"github.com/nanoclaw/nanoclaw/services/fetcher/internal/charset"
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/charset"
 )
 
 // corpusPage is one page of a corpus, and what is to be read of it.

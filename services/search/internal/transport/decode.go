@@ -13,8 +13,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/andybalholm/brotli"
-	"golang.org/x/net/html/charset"
-	"golang.org/x/text/encoding/simplifiedchinese"
+
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/charset"
 )
 
 // errCoding says that a body is not what its Content-Encoding claims.
@@ -94,51 +94,27 @@ func asCodingError(err error) error {
 
 var utf8Mark = []byte("\xef\xbb\xbf")
 
-// maxStray is the share of invalid bytes, one in so many, up to which a text
-// still counts as UTF-8 with blemishes.
-const maxStray = 200
-
 // UTF8 decodes a page. Bytes that are valid UTF-8 are taken for it whatever is
-// declared; else the declaration counts (header, then meta); without one,
-// Chinese encodings are tried before Latin.
+// declared; else the declaration counts, header before meta, as far as the bytes
+// do not contradict it, and then what the bytes look like.
 func UTF8(body []byte, contentType string) []byte {
 	body = bytes.TrimPrefix(body, utf8Mark)
-	stray := strayBytes(body)
-	if stray == 0 {
+	if isUTF8(body) {
 		return body
 	}
-	encoding, name, certain := charset.DetermineEncoding(body, contentType)
-	if !certain || name == "utf-8" {
-		if stray*maxStray <= len(body) {
-			return bytes.ToValidUTF8(body, []byte("\uFFFD"))
-		}
-		if text, err := simplifiedchinese.GB18030.NewDecoder().Bytes(body); err == nil && !bytes.ContainsRune(text, utf8.RuneError) {
-			return text
-		}
-		if name == "utf-8" {
-			return bytes.ToValidUTF8(body, []byte("\uFFFD"))
-		}
-	}
-	text, err := encoding.NewDecoder().Bytes(body)
-	if err != nil {
-		return bytes.ToValidUTF8(body, []byte("\uFFFD"))
-	}
+	text, _ := charset.ToUTF8(body, contentType)
 	return text
 }
 
-// strayBytes counts the bytes that are no UTF-8; a character cut at the end of
-// the text is none.
-func strayBytes(text []byte) int {
-	n := 0
-	for len(text) > 0 {
-		r, size := utf8.DecodeRune(text)
-		if r == utf8.RuneError && size == 1 {
-			if !utf8.FullRune(text) {
-				break
-			}
-			n++
+// isUTF8 reports whether a text is UTF-8, but for a character cut at its end.
+func isUTF8(text []byte) bool {
+	for cut := range utf8.UTFMax {
+		if cut > len(text) {
+			return false
 		}
-		text = text[size:]
+		if whole := text[:len(text)-cut]; utf8.Valid(whole) {
+			return cut == 0 || !utf8.FullRune(text[len(whole):])
+		}
 	}
-	return n
+	return false
 }

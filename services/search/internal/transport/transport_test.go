@@ -239,7 +239,8 @@ func TestUTF8(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	bare, err := simplifiedchinese.GBK.NewEncoder().String("杭州龙井茶的产地与分级")
+	const plain = "杭州龙井茶的产地与分级：西湖产区的春茶在清明节以前采摘，按照芽叶的大小和采摘的时间分成不同的等级，价格也不一样。"
+	bare, err := simplifiedchinese.GBK.NewEncoder().String(plain)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -248,11 +249,16 @@ func TestUTF8(t *testing.T) {
 		{"valid whatever is declared", "茶", "text/html; charset=iso-8859-1", "茶"},
 		{"a mark goes", "\xef\xbb\xbf茶", "", "茶"},
 		{"declared in the page", gbk, "text/html", text},
-		{"declared in the header", bare, "text/html; charset=gb2312", "杭州龙井茶的产地与分级"},
-		{"not declared", bare, "", "杭州龙井茶的产地与分级"},
-		{"declared wrongly", bare, "text/html; charset=utf-8", "杭州龙井茶的产地与分级"},
+		{"declared in the header", bare, "text/html; charset=gb2312", plain},
+		{"not declared", bare, "", plain},
+		{"declared wrongly", bare, "text/html; charset=utf-8", plain},
 		{"cut in its last character", "tea \xe8\x8c", "", "tea \xe8\x8c"},
 		{"one bad byte in much text", strings.Repeat("茶", 200) + "\xff", "", strings.Repeat("茶", 200) + "\uFFFD"},
+		{"a western declaration in the page", "<meta charset=iso-8859-1>Tomaten im K\xfcbel", "text/html", "<meta charset=iso-8859-1>Tomaten im Kübel"},
+		{"a Japanese one", "<meta charset=shift_jis>\x8e\x86\x82\xcc\x90\xdc\x82\xe8\x95\xfb", "text/html", "<meta charset=shift_jis>紙の折り方"},
+		{"a Korean one", "<meta charset=euc-kr>\xc2\xf7 \xc0\xe7\xb9\xe8", "text/html", "<meta charset=euc-kr>차 재배"},
+		{"a Russian one", "<meta charset=windows-1251>\xd7\xe0\xe9", "text/html", "<meta charset=windows-1251>Чай"},
+		{"the header before the page", "<meta charset=utf-8>caf\xe9 au lait", "text/html; charset=iso-8859-1", "<meta charset=utf-8>café au lait"},
 		{"latin", "caf\xe9 au lait", "text/html; charset=iso-8859-1", "café au lait"},
 	}
 	for _, c := range cases {

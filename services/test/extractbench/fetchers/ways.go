@@ -11,7 +11,7 @@ import (
 
 	"github.com/gocolly/colly/v2"
 
-	"github.com/nanoclaw/nanoclaw/services/fetcher/internal/charset"
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/charset"
 	"github.com/nanoclaw/nanoclaw/services/fetcher/internal/contenttype"
 	"github.com/nanoclaw/nanoclaw/services/fetcher/internal/extract"
 	"github.com/nanoclaw/nanoclaw/services/fetcher/internal/httpfetch"
