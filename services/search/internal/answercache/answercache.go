@@ -33,7 +33,7 @@ const (
 
 // version changes when adapters read answers in another way, or entries are
 // written in another way.
-const version = 2
+const version = 3
 
 // Answer is what an engine answered, before anything of it was left out for a
 // caller.
