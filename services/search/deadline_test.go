@@ -48,7 +48,7 @@ func TestWhatIsKnownIsToldWithinTheCallersTime(t *testing.T) {
 				ctx, cancel := context.WithTimeout(as(t, "ann"), c.time)
 				defer cancel()
 				got, err := s.Search(ctx, c.request)
-				if took := time.Since(start); took >= c.time || ctx.Err() != nil {
+				if took := time.Since(start); took >= min(c.time, 2*s.cfg.AttemptTimeout+time.Second) || ctx.Err() != nil {
 					t.Errorf("told after %s of %s", took, c.time)
 				}
 				if c.reason != "" {
@@ -63,6 +63,23 @@ func TestWhatIsKnownIsToldWithinTheCallersTime(t *testing.T) {
 			})
 		})
 	}
+}
+
+func TestASilentEngineEndsWithItsAttemptAndTheNextIsAsked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, w, end := startInMemory(t, func(c *Config) { c.AttemptTimeout = 2 * time.Second })
+		defer end()
+		w.set("bing", silent)
+		w.set("duckduckgo", says(200, duckPage("tea", "https://tea.example/")))
+		start := time.Now()
+		got, err := s.Search(as(t, "ann"), ask("tea")) // who sets no deadline is not kept for ever
+		if err != nil || trail(got) != "bing=TIMEOUT duckduckgo=OK" {
+			t.Errorf("attempts %s (%v)", trail(got), err)
+		}
+		if took := time.Since(start); took != 2*time.Second {
+			t.Errorf("took %s", took)
+		}
+	})
 }
 
 func TestAnOldAnswerIsGivenBeforeTheTimeIsOver(t *testing.T) {

@@ -11,6 +11,8 @@ import (
 
 	searchv1 "github.com/nanoclaw/nanoclaw/gen/go/nanoclaw/search/v1"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/rpcerr"
+	"github.com/nanoclaw/nanoclaw/services/search/internal/adapter"
+	"github.com/nanoclaw/nanoclaw/services/search/internal/outcome"
 )
 
 func fusedOf(providers ...string) *searchv1.SearchRequest {
@@ -283,4 +285,24 @@ func TestAMergeThatNobodyAnswersIsAnAnswerOfTheLastHour(t *testing.T) {
 			time.Sleep(20 * time.Minute)
 		}
 	})
+}
+
+// What every attempt filters is filtered once more after the merge: no way to put
+// results together may let one through.
+func TestNothingPassesTheDomainFilterByAMerge(t *testing.T) {
+	q, err := check(question{text: "tea", maxResults: 5, blocked: []string{"blocked.example"}}, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	row := func(at string) adapter.Result { return adapter.Result{Title: "tea", URL: at} }
+	a := answer{fused: true, answered: []attempt{
+		{provider: "bing", family: "bing", outcome: outcome.Of(outcome.OK), page: adapter.Page{Results: []adapter.Result{
+			row("https://a.example/"), row("https://www.blocked.example/"), {Title: "tea", URL: "https://counter.example/1", Hidden: true},
+		}}},
+		{provider: "tavily", family: "tavily", outcome: outcome.Of(outcome.OK), page: adapter.Page{Results: []adapter.Result{row("https://blocked.example/")}}},
+	}}
+	a.finish(q)
+	if len(a.results) != 1 || a.results[0].URL != "https://a.example/" {
+		t.Errorf("the results are %v", a.results)
+	}
 }

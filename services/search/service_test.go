@@ -345,20 +345,6 @@ func TestWithoutAPrincipalNothingIsAsked(t *testing.T) {
 	}
 }
 
-func TestASilentEngineEndsWithItsAttemptAndTheNextIsAsked(t *testing.T) {
-	release := make(chan struct{})
-	defer close(release)
-	s := start(t, func(c *Config) {
-		c.Bing = engineAt(t, func(http.ResponseWriter, *http.Request) { <-release })
-		c.DuckDuckGo = engineAt(t, says(200, duckPage("tea", "https://tea.example/")))
-		c.AttemptTimeout = 100 * time.Millisecond
-	})
-	got, err := s.Search(as(t, "ann"), ask("tea"))
-	if err != nil || trail(got) != "bing=TIMEOUT duckduckgo=OK" {
-		t.Errorf("attempts %s (%v)", trail(got), err)
-	}
-}
-
 func TestACallerWhoLeavesIsNotServedByTheNextEngine(t *testing.T) {
 	ctx, cancel := context.WithCancel(as(t, "ann"))
 	s := start(t, func(c *Config) {

@@ -185,6 +185,24 @@ func TestEveryFaultHasItsOutcomeAndNoneOutlastsTheDeadline(t *testing.T) {
 	}
 }
 
+// Each round may be billed.
+func TestAnEngineThatPausesIsAskedTwiceAndNoMore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		asked := 0
+		client, end := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			asked++
+			says(200, pausing)(w, r)
+		}))
+		defer end()
+		ctx, cancel := context.WithTimeout(t.Context(), deadline)
+		defer cancel()
+		got := Ask(ctx, client, engineAt(t, "anthropic", "http://engine.test"), adapter.Query{Text: "tea"}, transport.ByOperator)
+		if asked != 2 || got.Outcome.Code != outcome.Timeout {
+			t.Errorf("asked %d times: %s", asked, got.Outcome.Code)
+		}
+	})
+}
+
 // The same over real connections, as far as nothing has to be waited for.
 func TestFaultsOverLoopback(t *testing.T) {
 	for _, f := range faults(t) {

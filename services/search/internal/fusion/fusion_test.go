@@ -75,6 +75,16 @@ func TestAResultHasItsSourcesAndTheTextOfTheBest(t *testing.T) {
 	}
 }
 
+func TestARepeatedPageTakesNoRankFromThoseBehindIt(t *testing.T) {
+	got := Merge([]List{list("bing", "bing", "https://s.example/", "https://s.example/?utm_source=1", "a")}, Options{})
+	if len(got) != 2 || len(got[0].Sources) != 1 || !slices.Equal(got[1].Sources, []Source{{"bing", "bing", 2}}) {
+		t.Fatalf("got %+v", got)
+	}
+	if want := 1.0 / 62; math.Abs(got[1].Score-want) > 1e-12 {
+		t.Errorf("the one behind it has %g, want %g", got[1].Score, want)
+	}
+}
+
 func TestADomainHasTwoOfTheFirstTenPlaces(t *testing.T) {
 	flood := []string{"https://a.flood.co.uk/1", "https://flood.co.uk/2", "https://b.flood.co.uk/3", "https://flood.co.uk/4"}
 	others := []string{"a", "b", "c", "d", "e", "f", "g", "h", "i", "j"}

@@ -127,7 +127,7 @@ func TestAMergeIsNoWorseThanPlainFusionOrTheBestList(t *testing.T) {
 // shown by two engines and one is of a stuffer, that know and rank pages the
 // better the more use they are.
 func TestAMergeIsBetterOnTheWhole(t *testing.T) {
-	seed := rand.Uint64()
+	const seed = 20
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 0))
 	const queries = 300

@@ -68,6 +68,9 @@ func TestAQueryInAnyScriptIsTakenOutInAnyForm(t *testing.T) {
 }
 
 func TestTheFirst64KiBAreKept(t *testing.T) {
+	if MaxBytes != 65536 {
+		t.Errorf("%d bytes are kept", MaxBytes)
+	}
 	for _, n := range []int{MaxBytes, MaxBytes + 1, 5 * MaxBytes} {
 		got, cut := redact([]byte(strings.Repeat("茶", n/3)), "tea")
 		if len(got) > MaxBytes || len(got) < min(n, MaxBytes)-3 || cut != (n/3*3 > MaxBytes) || strings.ContainsRune(string(got), '\uFFFD') {
