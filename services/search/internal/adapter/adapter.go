@@ -7,6 +7,28 @@
 // requests be compared byte by byte, captured pages be replayed, and parsers
 // be fuzzed.
 //
+// To add an engine:
+//
+//  1. Make one folder beside this one, with a type that has the methods of
+//     Adapter. Pages are read through package page, JSON through package
+//     jsonapi: both ask for challenges and failures before they let the adapter
+//     look for results.
+//  2. State in Capabilities what the engine can do. Plan uses the same statement
+//     (Capabilities.Fit, Shorten) to name what it drops, so that the two cannot
+//     disagree.
+//  3. List it: a line in package catalog, which knows how it is made; its
+//     section of the configuration (Config and engines in package search, and
+//     deploy/config.example.yml), without which it cannot be asked; and its place
+//     among the others in builtInPolicy there, without which only those who name
+//     it get it. A test names an engine without settings.
+//  4. Record requests and answers in its testdata with package adaptertest:
+//     Options for every option on its own, with the list of the parameters that
+//     the engine knows, since one that is misspelt is ignored by engines without
+//     a word; Answers (APIs) or Reads (pages) for results, an empty list, and
+//     what is changed, cut and refused; Shapes for an API's answer in other
+//     forms; Fuzz for anything. Run them with -update once and read what was
+//     written. Package mutate has to be told the folder.
+//
 // What stands in an API's answer is read with the types of package jsonapi: a
 // field of plain Go would make the whole answer unreadable on the day on which it
 // is null or has another type.
