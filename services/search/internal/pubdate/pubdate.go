@@ -20,8 +20,24 @@ var days = []string{
 // zones but those of UTC mean different zones in different countries.
 var clock = regexp.MustCompile(`^(.*?)(?:T|,? ?)(\d{1,2}:\d{2})(:\d{2}(?:\.\d+)?)?(?: ?(?:(Z|UTC|GMT)|([+-]\d{2}):?(\d{2})|[AP]M|[A-Z]{3,4}))?$`)
 
-// age is a distance from now: "3 days ago", "1 天前", "2 小时之前".
-var age = regexp.MustCompile(`^(\d{1,3}) ?(minutes?|mins?|hours?|days?|weeks?|months?|years?|分钟|小时|天|周|个月|年) ?(?:ago|之?前)$`)
+// ages are distances from now, each with a number and a unit: "3 days ago", "1 天前",
+// "2 小时之前", "vor 3 Tagen", "il y a 2 heures".
+var ages = []*regexp.Regexp{
+	regexp.MustCompile(`^(\d{1,3}) ?(minutes?|mins?|hours?|days?|weeks?|months?|years?|分钟|小时|天|周|个月|年) ?(?:ago|之?前)$`),
+	regexp.MustCompile(`^vor (\d{1,3}) (minuten?|stunden?|tag|tagen|wochen?|monat|monaten|jahr|jahren)$`),
+	regexp.MustCompile(`^(?:il y a|hace|há) (\d{1,3}) (minutes?|heures?|jours?|semaines?|mois|ans?|minutos?|horas?|días?|dias?|semanas?|mes|meses|mês|años?|anos?)$`),
+	regexp.MustCompile(`^(\d{1,3}) (minuti|minuto|ore|ora|giorni|giorno|settimane|settimana|mesi|mese|anni|anno) fa$`),
+}
+
+func findAge(printed string) []string {
+	printed = strings.ToLower(printed)
+	for _, form := range ages {
+		if m := form.FindStringSubmatch(printed); m != nil {
+			return m
+		}
+	}
+	return nil
+}
 
 // daysAgo are words for days near today.
 var daysAgo = map[string]int{
@@ -30,13 +46,26 @@ var daysAgo = map[string]int{
 	"vorgestern": 2, "avant-hier": 2, "anteayer": 2, "前天": 2,
 }
 
-var units = map[string]time.Duration{
-	"minute": time.Minute, "min": time.Minute, "分钟": time.Minute,
-	"hour": time.Hour, "小时": time.Hour,
-	"day": day, "天": day,
-	"week": 7 * day, "周": 7 * day,
-	"month": 30 * day, "个月": 30 * day,
-	"year": 365 * day, "年": 365 * day,
+// units are known by how they begin.
+var units = []struct {
+	name   string
+	length time.Duration
+}{
+	{"min", time.Minute}, {"分钟", time.Minute},
+	{"hour", time.Hour}, {"小时", time.Hour}, {"stunde", time.Hour}, {"heure", time.Hour}, {"hora", time.Hour}, {"or", time.Hour},
+	{"day", day}, {"天", day}, {"tag", day}, {"jour", day}, {"día", day}, {"dia", day}, {"giorn", day},
+	{"week", 7 * day}, {"周", 7 * day}, {"woche", 7 * day}, {"semain", 7 * day}, {"seman", 7 * day}, {"settiman", 7 * day},
+	{"month", 30 * day}, {"个月", 30 * day}, {"monat", 30 * day}, {"mois", 30 * day}, {"mes", 30 * day}, {"mês", 30 * day},
+	{"year", 365 * day}, {"年", 365 * day}, {"jahr", 365 * day}, {"an", 365 * day}, {"añ", 365 * day},
+}
+
+func lengthOf(unit string) time.Duration {
+	for _, u := range units {
+		if strings.HasPrefix(unit, u.name) {
+			return u.length
+		}
+	}
+	return 0
 }
 
 const day = 24 * time.Hour
@@ -71,6 +100,9 @@ func parseDay(date string, now time.Time) (time.Time, bool) {
 			return t, true
 		}
 	}
+	if t, ok := parseNamed(date); ok {
+		return t, true
+	}
 	n, ok := daysAgo[strings.ToLower(date)]
 	return now.UTC().AddDate(0, 0, -n).Truncate(day), ok && !now.IsZero()
 }
@@ -101,7 +133,7 @@ func splitClock(printed string) (date string, ofDay time.Duration, zone *time.Lo
 
 // parseAge reads a distance from now.
 func parseAge(printed string, now time.Time) (time.Time, bool) {
-	m := age.FindStringSubmatch(strings.ToLower(printed))
+	m := findAge(printed)
 	if m == nil || now.IsZero() {
 		return time.Time{}, false
 	}
@@ -109,7 +141,7 @@ func parseAge(printed string, now time.Time) (time.Time, bool) {
 	if err != nil {
 		return time.Time{}, false
 	}
-	unit := units[strings.TrimSuffix(m[2], "s")]
+	unit := lengthOf(m[2])
 	t := now.UTC().Add(-time.Duration(n) * unit)
 	if unit >= day {
 		t = t.Truncate(day)
@@ -133,12 +165,12 @@ const maxPrefixRunes = 24
 // was. A word is no prefix: "Yesterday · The Beatles" is a song.
 func SplitPrefix(snippet string, now time.Time) (date, rest string) {
 	head, tail, ok := strings.Cut(snippet, "·")
+	head = strings.TrimSpace(head)
 	if !ok || utf8.RuneCountInString(head) > maxPrefixRunes || !strings.ContainsAny(head, "0123456789") {
 		return "", snippet
 	}
-	head = strings.TrimSpace(head)
 	date = Parse(head, now)
-	if date == "" && !age.MatchString(strings.ToLower(head)) {
+	if date == "" && findAge(head) == nil {
 		return "", snippet
 	}
 	return date, strings.TrimSpace(tail)
