@@ -9,18 +9,24 @@ import (
 
 var home = &url.URL{Scheme: "https", Host: "www.baidu.com", Path: "/s"}
 
-// target is where a row leads to: what its attribute says, else its link.
+// target is where a row leads to: what its attribute says, else its link. Either
+// of them can give an advertisement away.
 func target(attribute, href string) (string, page.LinkKind) {
-	if at, kind := kindOf(attribute); kind == page.Target || kind == page.Internal {
-		return at, kind
+	told, kind := kindOf(attribute)
+	linked, kindOfLink := kindOf(href)
+	switch {
+	case kind == page.Paid || kindOfLink == page.Paid:
+		return "", page.Paid
+	case kind == page.Target || kind == page.Internal:
+		return told, kind
 	}
-	return kindOf(href)
+	return linked, kindOfLink
 }
 
 func kindOf(address string) (string, page.LinkKind) {
-	u := page.Resolve(home, address)
-	if u == nil {
-		return "", page.Broken
+	u, kind := page.Resolve(home, address)
+	if kind != page.Target {
+		return "", kind
 	}
 	switch host := page.HostOf(u); {
 	case host == "nourl.ubs.baidu.com":
@@ -31,8 +37,6 @@ func kindOf(address string) (string, page.LinkKind) {
 	switch path := u.Path; {
 	case path == "/link", path == "/tc", strings.HasSuffix(path, "/tc") && strings.HasPrefix(path, "/from="):
 		return u.String(), page.Counter
-	case path == "/baidu.php", path == "/aclick":
-		return "", page.Paid
 	case path == "/s", path == "/sf", strings.HasPrefix(path, "/sf/"):
 		return "", page.Internal
 	}

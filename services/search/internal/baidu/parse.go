@@ -1,7 +1,6 @@
 package baidu
 
 import (
-	"regexp"
 	"strings"
 
 	"github.com/PuerkitoBio/goquery"
@@ -19,9 +18,9 @@ var (
 	// organic are the results of the web index, and entries of Baidu's
 	// encyclopaedia, which come in a box of their own.
 	organic   = cascadia.MustCompile(`.c-container.result, .c-container.result-op[tpl^="bk_"]`)
-	paid      = cascadia.MustCompile(`[data-tuiguang], .ec_wise_ad, .m[data-placeid]`)
+	paid      = cascadia.MustCompile(`[data-tuiguang], [data-placeid], .ec_wise_ad, .EC_result`)
 	paidMark  = cascadia.MustCompile(`.ec-tuiguang, .ec_tuiguang_pplink, a.m[data-tuiguang]`)
-	nothing   = cascadia.MustCompile(`[class*="content_none"], [class*="nors"]`)
+	paidLabel = cascadia.MustCompile(`span.m, a.m`)
 	titleLink = cascadia.MustCompile(`h3 a[href]`)
 	minor     = cascadia.MustCompile(`.cos-color-text-minor, .newTimeFactor_before_abs, .c-color-gray2`)
 	site      = cascadia.MustCompile(`.cosc-source-text, [class*="siteLink"], .c-showurl`)
@@ -44,34 +43,34 @@ func (a *Adapter) Parse(r adapter.Response) (adapter.Page, outcome.Outcome) {
 	return page.Read(r, read)
 }
 
-// noneWords are Baidu's for a query without results: "未找到相关结果",
-// "没有找到与“…”相关的网页". They count in the box that is made for them alone.
-var noneWords = regexp.MustCompile(`没有找到|未找到相关|未找到[与和].{1,300}相关`)
-
-// noneClass is the box for queries without results. Its class names, too, only
-// count by their beginning.
-var noneClass = regexp.MustCompile(`(?:^|\s)(?:content_none|nors(?:[-_\s]|$))`)
-
-func isNone(_ int, s *goquery.Selection) bool { return noneClass.MatchString(s.AttrOr("class", "")) }
-
 func read(doc *goquery.Document, r adapter.Response) (adapter.Page, outcome.Outcome) {
-	if noneWords.MatchString(adapter.CleanText(doc.FindMatcher(nothing).FilterFunction(isNone).Text())) {
-		return adapter.Page{}, outcome.Because(outcome.EmptyVerified, "baidu says that there are no results")
-	}
 	results := doc.FindMatcher(list).First()
-	if results.Length() == 0 {
-		return adapter.Page{}, outcome.Because(outcome.LayoutUnrecognised, "no list of results")
-	}
 	var rows adapter.Rows
 	results.ChildrenMatcher(organic).Each(func(_ int, row *goquery.Selection) {
-		if row.IsMatcher(paid) || row.FindMatcher(paidMark).Length() > 0 {
+		if isPaid(row) {
 			return
 		}
 		if result, ok := readRow(row, r); ok {
 			rows.Add(result)
 		}
 	})
+	switch {
+	case rows.Seen() == 0 && saysNone(doc):
+		return adapter.Page{}, outcome.Because(outcome.EmptyVerified, "baidu says that there are no results")
+	case results.Length() == 0:
+		return adapter.Page{}, outcome.Because(outcome.LayoutUnrecognised, "no list of results")
+	}
 	return rows.Page(alteredQuery(doc, r))
+}
+
+// isPaid reports whether a row is an advertisement: by what it carries, or by the
+// label that stands outside of its title and its text.
+func isPaid(row *goquery.Selection) bool {
+	return row.IsMatcher(paid) || row.FindMatcher(paidMark).Length() > 0 ||
+		row.FindMatcher(paidLabel).FilterFunction(func(_ int, s *goquery.Selection) bool {
+			text := adapter.CleanText(s.Text())
+			return text == "广告" || text == "推广"
+		}).Length() > 0
 }
 
 // readRow is false for a row that leads to an advertisement or into Baidu's own
@@ -95,9 +94,13 @@ func describe(row *goquery.Selection, r adapter.Response) (text, date string) {
 				printed.Remove()
 			}
 		}
-		if text = adapter.CleanText(box.Text()); text != "" {
-			return text, date
+		if text = adapter.CleanText(box.Text()); text == "" {
+			continue
 		}
+		if date == "" {
+			date, text = pubdate.SplitPrefix(text, r.ReceivedAt)
+		}
+		return text, date
 	}
 	return "", ""
 }

@@ -22,9 +22,9 @@ func target(href string) (string, page.LinkKind) {
 const maxWrappings = 2
 
 func unwrap(href string, wrappings int) (string, page.LinkKind) {
-	u := page.Resolve(home, href)
-	if u == nil {
-		return "", page.Broken
+	u, kind := page.Resolve(home, href)
+	if kind != page.Target {
+		return "", kind
 	}
 	if !page.Within(u, "bing.com") {
 		return u.String(), page.Target
@@ -41,8 +41,6 @@ func unwrap(href string, wrappings int) (string, page.LinkKind) {
 			return "", page.Internal
 		}
 		return unwrap(inner, wrappings-1)
-	case u.Path == "/aclick" || u.Path == "/aclk":
-		return "", page.Paid
 	case u.Path == "/search", strings.HasPrefix(u.Path, "/videos/"), strings.HasPrefix(u.Path, "/images/"),
 		strings.HasPrefix(u.Path, "/news/search"), strings.HasPrefix(u.Path, "/shop"):
 		return "", page.Internal

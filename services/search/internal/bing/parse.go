@@ -15,10 +15,8 @@ import (
 var (
 	list      = cascadia.MustCompile(`#b_results`)
 	organic   = cascadia.MustCompile(`li.b_algo`)
-	nothing   = cascadia.MustCompile(`.b_no`)
-	answer    = cascadia.MustCompile(`.b_ans`)
-	outside   = cascadia.MustCompile(`#b_content .b_no`)
-	sidebar   = cascadia.MustCompile(`#b_context`)
+	paid      = cascadia.MustCompile(`.b_ad, .b_adTop, .b_adMiddle, .b_adBottom, .b_adLastChild`)
+	paidLabel = cascadia.MustCompile(`.b_adSlug, .b_adlabel`)
 	titleLink = cascadia.MustCompile(`h2 a[href]`)
 	siteLink  = cascadia.MustCompile(`.b_tpcn a[href]`)
 	inner     = cascadia.MustCompile(`li, .b_deep, .b_deepdesk, .b_vList`)
@@ -44,25 +42,24 @@ func readList(doc *goquery.Document, r adapter.Response) (adapter.Page, outcome.
 		if cards := doc.FindMatcher(newsCard); cards.Length() > 0 {
 			return readNews(cards, r)
 		}
-		if box := doc.FindMatcher(outside).First(); box.Length() > 0 && box.ClosestMatcher(sidebar).Length() == 0 {
+		if saysNoneElsewhere(doc, r) {
 			return none()
 		}
 		return adapter.Page{}, outcome.Because(outcome.LayoutUnrecognised, "no list of results")
 	}
-	// "No results" wins over rows: Bing fills such pages with rows of other
-	// queries.
-	if results.ChildrenMatcher(nothing).Length() > 0 || results.ChildrenMatcher(answer).FindMatcher(nothing).Length() > 0 {
+	if saysNone(results.ChildrenMatcher(nothing)) {
 		return none()
 	}
 	var rows adapter.Rows
 	results.ChildrenMatcher(organic).Each(func(_ int, li *goquery.Selection) {
-		readRow(&rows, li, r)
+		if !li.IsMatcher(paid) && li.FindMatcher(paidLabel).Length() == 0 {
+			readRow(&rows, li, r)
+		}
 	})
+	if rows.Seen() == 0 && saysNoneElsewhere(doc, r) {
+		return none()
+	}
 	return rows.Page(alteredQuery(doc, results, r))
-}
-
-func none() (adapter.Page, outcome.Outcome) {
-	return adapter.Page{}, outcome.Because(outcome.EmptyVerified, "bing says that there are no results")
 }
 
 func readRow(rows *adapter.Rows, li *goquery.Selection, r adapter.Response) {

@@ -16,13 +16,12 @@ import (
 var (
 	links     = cascadia.MustCompile(`#links`)
 	webResult = cascadia.MustCompile(`.web-result`)
-	paid      = cascadia.MustCompile(`.result--ad`)
 	noResult  = cascadia.MustCompile(`.result--no-result, .no-results`)
-	loneNone  = cascadia.MustCompile(`a[href], .web-result, .result--no-result, .no-results`)
 	resultA   = cascadia.MustCompile(`a.result__a`)
 	snippetA  = cascadia.MustCompile(`.result__snippet`)
 	stamp     = cascadia.MustCompile(`.result__extras__url > span:not(.result__icon), .result__timestamp`)
-	rowOrNone = cascadia.MustCompile(`a[href], .web-result, .result--no-result, .no-results, div, p, span, td`)
+	block     = cascadia.MustCompile(`.web-result, div, p`)
+	anyBlock  = cascadia.MustCompile(`.web-result, a.result-link, div, p, td`)
 	meant     = cascadia.MustCompile(`#did_you_mean, .did-you-mean, .msg--spelling, #links .msg, .message`)
 )
 
@@ -34,25 +33,26 @@ func (*HTML) Parse(r adapter.Response) (adapter.Page, outcome.Outcome) {
 func readHTML(doc *goquery.Document, r adapter.Response) (adapter.Page, outcome.Outcome) {
 	list := doc.FindMatcher(links).First()
 	if list.Length() == 0 {
-		if noneBeforeRows(doc.FindMatcher(loneNone), webResult, paid, saysNoneAlone) {
+		if saysNone(doc.Selection, noResult, correction.Asked(doc, r.Query)) {
 			return none()
 		}
 		return adapter.Page{}, outcome.Because(outcome.LayoutUnrecognised, "no list of results")
 	}
-	// The same mark, further down, says that there are no more results. Only
-	// where it comes first does it say that there are none.
-	if noneBeforeRows(list.FindMatcher(rowOrNone), webResult, paid, saysNone) {
-		return none()
-	}
 	var rows adapter.Rows
-	list.FindMatcher(webResult).NotMatcher(paid).NotMatcher(noResult).Each(func(_ int, row *goquery.Selection) {
+	list.FindMatcher(webResult).NotMatcher(noResult).Each(func(_ int, row *goquery.Selection) {
+		if isPaid(row) {
+			return
+		}
 		link := row.FindMatcher(resultA).First()
 		add(&rows, link, r, adapter.Result{
 			Snippet:     adapter.CleanText(row.FindMatcher(snippetA).First().Text()),
 			PublishedAt: pubdate.Parse(adapter.CleanText(row.FindMatcher(stamp).Last().Text()), r.ReceivedAt),
 		})
 	})
-	return rows.Page(alteredQuery(doc, r))
+	if rows.Seen() == 0 && saysNone(list, markOrText, correction.Asked(doc, r.Query)) {
+		return none()
+	}
+	return rows.Page(alteredQuery(doc, list.FindMatcher(block), webResult, r))
 }
 
 func none() (adapter.Page, outcome.Outcome) {
@@ -77,8 +77,26 @@ func add(rows *adapter.Rows, link *goquery.Selection, r adapter.Response, row ad
 	rows.Add(row)
 }
 
-// alteredQuery gives the query that the results are for, when the page says
-// that it searched for something else. "Did you mean" only asks.
-func alteredQuery(doc *goquery.Document, r adapter.Response) string {
-	return correction.Of(doc.FindMatcher(meant), correction.Asked(doc, r.Query))
+// alteredQuery gives the query that the results are for, when the page says that
+// it searched for something else: in the box made for it, else in a block of its
+// own above the first row. "Did you mean" only asks.
+func alteredQuery(doc *goquery.Document, blocks *goquery.Selection, row cascadia.Selector, r adapter.Response) string {
+	asked := correction.Asked(doc, r.Query)
+	altered := correction.Of(doc.FindMatcher(meant), asked)
+	if altered != "" {
+		return altered
+	}
+	blocks.EachWithBreak(func(_ int, s *goquery.Selection) bool {
+		switch {
+		case isPaid(s), s.ClosestMatcher(zeroClick).Length() > 0:
+			return true
+		case s.IsMatcher(row):
+			return false
+		case s.FindMatcher(anyBlock).Length() > 0:
+			return true // a block around others
+		}
+		altered = correction.Of(s, asked)
+		return altered == ""
+	})
+	return altered
 }

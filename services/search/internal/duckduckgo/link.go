@@ -2,7 +2,6 @@ package duckduckgo
 
 import (
 	"net/url"
-	"strings"
 
 	"github.com/nanoclaw/nanoclaw/services/search/internal/page"
 )
@@ -10,24 +9,21 @@ import (
 var home = &url.URL{Scheme: "https", Host: "duckduckgo.com", Path: "/"}
 
 // target unwraps an address of a result page. DuckDuckGo counts clicks through
-// /l/?uddg=<address>; its advertisements go through /y.js. Both are looked for
-// on its own hosts alone.
+// /l/?uddg=<address>, which is looked for on its own hosts alone.
 func target(href string) (string, page.LinkKind) { return unwrap(href, maxWrappings) }
 
 // maxWrappings is how many counters may stand around an address.
 const maxWrappings = 2
 
 func unwrap(href string, wrappings int) (string, page.LinkKind) {
-	u := page.Resolve(home, href)
-	if u == nil {
-		return "", page.Broken
+	u, kind := page.Resolve(home, href)
+	if kind != page.Target {
+		return "", kind
 	}
 	if !page.Within(u, "duckduckgo.com") {
 		return u.String(), page.Target
 	}
 	switch {
-	case strings.HasPrefix(u.Path, "/y.js"):
-		return "", page.Paid
 	case u.Path == "/l/" || u.Path == "/l":
 		inner := u.Query().Get("uddg")
 		if inner == "" || wrappings == 0 {

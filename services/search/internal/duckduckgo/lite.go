@@ -17,9 +17,7 @@ var (
 	liteLink    = cascadia.MustCompile(`a.result-link`)
 	liteSnippet = cascadia.MustCompile(`td.result-snippet`)
 	liteStamp   = cascadia.MustCompile(`span.timestamp`)
-	liteCell    = cascadia.MustCompile(`a[href], a.result-link, td, td span, td div, td p, .no-results`)
-	liteNotice  = cascadia.MustCompile(`a.result-link, td, p`)
-	litePaid    = cascadia.MustCompile(`.result-sponsored`)
+	liteBlock   = cascadia.MustCompile(`a.result-link, td, p`)
 )
 
 // Parse implements adapter.Adapter.
@@ -44,9 +42,9 @@ func readLite(doc *goquery.Document, r adapter.Response) (adapter.Page, outcome.
 		}
 		link, entry = nil, adapter.Result{}
 	}
-	doc.FindMatcher(liteRow).NotMatcher(litePaid).Each(func(_ int, tr *goquery.Selection) {
-		if tr.FindMatcher(liteRow).Length() > 0 {
-			return // a table around tables
+	doc.FindMatcher(liteRow).Each(func(_ int, tr *goquery.Selection) {
+		if isPaid(tr) || tr.FindMatcher(liteRow).Length() > 0 {
+			return // an advertisement, or a table around tables
 		}
 		if a := tr.FindMatcher(liteLink).First(); a.Length() > 0 {
 			flush()
@@ -60,29 +58,8 @@ func readLite(doc *goquery.Document, r adapter.Response) (adapter.Page, outcome.
 		}
 	})
 	flush()
-	if rows.Seen() == 0 && noneBeforeRows(doc.FindMatcher(liteCell), liteLink, litePaid, saysNone) {
+	if rows.Seen() == 0 && saysNone(doc.Selection, markOrText, correction.Asked(doc, r.Query)) {
 		return none()
 	}
-	return rows.Page(liteAltered(doc, r))
-}
-
-// liteAltered reads the notice in the box made for it, else in a cell of its own
-// above the results.
-func liteAltered(doc *goquery.Document, r adapter.Response) string {
-	altered := alteredQuery(doc, r)
-	if altered != "" {
-		return altered
-	}
-	asked := correction.Asked(doc, r.Query)
-	doc.FindMatcher(liteNotice).EachWithBreak(func(_ int, s *goquery.Selection) bool {
-		if s.IsMatcher(liteLink) {
-			return false
-		}
-		if s.FindMatcher(liteNotice).Length() > 0 {
-			return true // a cell around others
-		}
-		altered = correction.Of(s, asked)
-		return altered == ""
-	})
-	return altered
+	return rows.Page(alteredQuery(doc, doc.FindMatcher(liteBlock), liteLink, r))
 }

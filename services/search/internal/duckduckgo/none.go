@@ -9,39 +9,82 @@ import (
 	"golang.org/x/net/html"
 
 	"github.com/nanoclaw/nanoclaw/services/search/internal/adapter"
+	"github.com/nanoclaw/nanoclaw/services/search/internal/correction"
 	"github.com/nanoclaw/nanoclaw/services/search/internal/page"
 )
 
+var (
+	anyLink    = cascadia.MustCompile(`a`)
+	markOrText = cascadia.MustCompile(`.result--no-result, .no-results, div, p, span, td`)
+	paid       = cascadia.MustCompile(`.result--ad, .results--ad, .results--ads, .result-sponsored`)
+	paidBadge  = cascadia.MustCompile(`.badge--ad, .badge--ad-wrap`)
+	// zeroClick is the answer above the results: what it says is not about them.
+	zeroClick = cascadia.MustCompile(`[class*="zci"], [id*="zero_click"], [class*="zero-click"]`)
+)
+
+// isPaid reports whether an element is an advertisement or within one.
+func isPaid(s *goquery.Selection) bool {
+	return s.ClosestMatcher(paid).Length() > 0 || s.ClosestMatcher(webResult).FindMatcher(paidBadge).Length() > 0
+}
+
 // noneWords are a whole text that says that there are no results, and nothing
 // else but for which query.
-var noneWords = regexp.MustCompile(`^(?:(?:sorry, )?(?:there (?:are|were) )?no (?:more )?results(?: (?:were )?found)?(?: for .+)?` +
-	`|keine (?:weiteren )?(?:ergebnisse|resultate)(?: für .+?)?(?: gefunden)?(?: für .+)?` +
-	`|aucun (?:autre )?résultat(?: trouvé)?(?: pour .+)?|pas de résultats?(?: pour .+)?` +
-	`|(?:no hay|sin) (?:más )?resultados(?: para .+)?|no se (?:han encontrado|encontraron) (?:más )?resultados(?: para .+)?` +
-	`|nessun (?:altro )?risultato(?: trovato)?(?: per .+)?|nenhum resultado(?: encontrado)?(?: para .+)?|geen (?:verdere )?resultaten(?: gevonden)?(?: voor .+)?` +
-	`|(?:没有|沒有|未|找不)[找到]{1,2}.{0,200}?[结結]果|(?:没有|沒有)(?:更多)?(?:搜索|搜尋)?[结結]果|.{0,200}に一致する.{1,20}見つかりません(?:でした)?)[.!。]*$`)
+var noneWords = regexp.MustCompile(`^(?:(?:sorry, )?(?:there (?:are|were) )?no results(?: (?:were )?found)?(?: for .+)?` +
+	`|keine (?:ergebnisse|resultate)(?: für .+?)?(?: gefunden)?(?: für .+)?` +
+	`|aucun résultat(?: trouvé)?(?: pour .+)?|pas de résultats?(?: pour .+)?` +
+	`|(?:no hay|sin) resultados(?: para .+)?|no se (?:han encontrado|encontraron) resultados(?: para .+)?` +
+	`|nessun risultato(?: trovato)?(?: per .+)?|nenhum resultado(?: encontrado)?(?: para .+)?|geen resultaten(?: gevonden)?(?: voor .+)?` +
+	`|(?:没有|沒有|未|找不)[找到]{1,2}.{0,200}?[结結]果|(?:没有|沒有)(?:搜索|搜尋)?[结結]果|.{0,200}に一致する.{1,20}見つかりません(?:でした)?)[.!。]*$`)
+
+// moreWords are those of the end of a list: there are no more results than the
+// ones above, which may be there and not understood.
+var moreWords = regexp.MustCompile(`\bmore\b|weitere|\bautres?\b|\bm[aá]s\b|\bmais\b|\baltr[oi]\b|\boutr[oa]s?\b|verdere|\bmeer\b|更多|これ以上`)
 
 // maxNoneBytes is how long such a text may be; the query is in it.
 const maxNoneBytes = 4 * maxQueryRunes
 
-// saysNone reports whether an element is a mark of "no results", by its class or
-// by its words. The words of a link may be the title of a page.
-func saysNone(s *goquery.Selection) bool {
-	if s.IsMatcher(noResult) {
-		return true
+// saysNone reports whether a page without a readable row says that there are no
+// results: among found there is a mark of it, and there is nothing that may be a
+// row of a layout that is not understood. asked is the query, whose words say
+// nothing about the page.
+func saysNone(in *goquery.Selection, found cascadia.Selector, asked string) bool {
+	marks := in.FindMatcher(found).FilterFunction(func(_ int, s *goquery.Selection) bool { return isMark(s, asked) })
+	if marks.Length() == 0 {
+		return false
 	}
+	rows := in.FindMatcher(anyLink).FilterFunction(func(_ int, a *goquery.Selection) bool {
+		return mayBeRow(a) && !marks.Contains(a.Nodes[0])
+	})
+	return rows.Length() == 0
+}
+
+// isMark reports whether an element says, by its class or as a whole text, that
+// the web has no results. The words of a link may be the title of a page.
+func isMark(s *goquery.Selection, asked string) bool {
 	text, ok := shortText(s.Nodes[0])
-	return ok && noneWords.MatchString(strings.ToLower(adapter.CleanText(text))) &&
-		s.ClosestMatcher(anyLink).Length() == 0 && s.FindMatcher(anyLink).Length() == 0
+	text = strings.ToLower(adapter.CleanText(text))
+	if !ok || text == "" || s.ClosestMatcher(zeroClick).Length() > 0 || isPaid(s) || correction.Of(s, asked) != "" ||
+		moreWords.MatchString(strings.ReplaceAll(text, strings.ToLower(adapter.CleanText(asked)), " ")) {
+		return false
+	}
+	return s.IsMatcher(noResult) ||
+		noneWords.MatchString(text) && s.ClosestMatcher(anyLink).Length() == 0 && s.FindMatcher(anyLink).Length() == 0
 }
 
-// saysNoneAlone is saysNone for a page without a list: there the class has to say
-// it, and with other words than those that end a list.
-func saysNoneAlone(s *goquery.Selection) bool {
-	return s.IsMatcher(noResult) && !strings.Contains(strings.ToLower(adapter.CleanText(s.Text())), "no more")
+// mayBeRow reports whether a link may be that of a row: it is no advertisement, no
+// notice, not the end of the list, and none to DuckDuckGo's own pages, searches
+// aside.
+func mayBeRow(a *goquery.Selection) bool {
+	if adapter.CleanText(a.Text()) == "" || isPaid(a) || a.ClosestMatcher(meant).Length() > 0 {
+		return false
+	}
+	address, kind := target(a.AttrOr("href", ""))
+	if kind == page.Target {
+		u, _ := page.Resolve(home, address)
+		return !page.Within(u, "duckduckgo.com") && !strings.HasPrefix(address, endOfList)
+	}
+	return kind != page.Paid
 }
-
-var anyLink = cascadia.MustCompile(`a`)
 
 // shortText is the text of an element; false when it is longer than a mark.
 func shortText(n *html.Node) (string, bool) {
@@ -65,23 +108,4 @@ func shortText(n *html.Node) (string, bool) {
 	}
 	ok := walk(n)
 	return b.String(), ok
-}
-
-// noneBeforeRows reports whether a mark of "no results" comes before the first
-// row, and before the first link that leads to a page; what is paid for is no
-// row. A mark after those may be the end of a list that is not understood.
-func noneBeforeRows(found *goquery.Selection, row, paid cascadia.Selector, isMark func(*goquery.Selection) bool) bool {
-	none := false
-	found.EachWithBreak(func(_ int, s *goquery.Selection) bool {
-		if none = isMark(s); none {
-			return false
-		}
-		return !s.IsMatcher(row) && !leadsOut(s) || s.ClosestMatcher(paid).Length() > 0
-	})
-	return none
-}
-
-func leadsOut(link *goquery.Selection) bool {
-	address, kind := target(link.AttrOr("href", ""))
-	return kind == page.Target && !strings.HasPrefix(address, endOfList)
 }

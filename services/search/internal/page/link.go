@@ -26,15 +26,20 @@ const (
 // OfRow reports whether what the link stands in is meant to be a row of the list.
 func (k LinkKind) OfRow() bool { return k != Paid && k != Internal }
 
-// Resolve reads an address as it stands on the page at home; nil when it is none
-// of the web.
-func Resolve(home *url.URL, href string) *url.URL {
+// Resolve reads an address as it stands on the page at home, and says what it
+// leads to as far as that is the same on the pages of all engines: Broken, with a
+// nil address, when it is none of the web; Paid when it counts the clicks on an
+// advertisement, of whatever engine; else Target.
+func Resolve(home *url.URL, href string) (*url.URL, LinkKind) {
 	href = strings.TrimSpace(href)
 	u, err := home.Parse(href)
-	if err != nil || href == "" || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil
+	switch {
+	case err != nil || href == "" || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https":
+		return nil, Broken
+	case isPaid(u):
+		return u, Paid
 	}
-	return u
+	return u, Target
 }
 
 // HostOf is the host of an address as it can be compared: in small letters and

@@ -6,6 +6,7 @@ package page
 import (
 	"bytes"
 	"net/http"
+	"regexp"
 
 	"github.com/PuerkitoBio/goquery"
 
@@ -20,8 +21,13 @@ import (
 type Reader func(doc *goquery.Document, r adapter.Response) (adapter.Page, outcome.Outcome)
 
 // Read judges an answer, in the order that keeps a blocked page from passing
-// for an empty one.
+// for an empty one. Too many requests are just that, whatever the page shows: the
+// wait that comes with them counts.
 func Read(r adapter.Response, read Reader) (adapter.Page, outcome.Outcome) {
+	if r.Status == http.StatusTooManyRequests {
+		o, _ := outcome.FromStatus(r.Status, r.Header, r.ReceivedAt)
+		return adapter.Page{}, o
+	}
 	if mark := classify.ByHeader(r.Header); mark != "" {
 		return adapter.Page{}, outcome.Because(outcome.Challenge, mark)
 	}
@@ -34,6 +40,9 @@ func Read(r adapter.Response, read Reader) (adapter.Page, outcome.Outcome) {
 	return p, o
 }
 
+// ending is how every whole page ends.
+var ending = regexp.MustCompile(`(?i)</(?:body|html)\s*>`)
+
 func judge(r adapter.Response, read Reader) (adapter.Page, outcome.Outcome) {
 	byStatus, failed := outcome.FromStatus(r.Status, r.Header, r.ReceivedAt)
 	doc, err := parse(r.Body)
@@ -44,16 +53,22 @@ func judge(r adapter.Response, read Reader) (adapter.Page, outcome.Outcome) {
 		return adapter.Page{}, outcome.Because(outcome.LayoutUnrecognised, "the page cannot be parsed")
 	}
 	if o, ok := of(classify.Certain(doc)); ok {
+		o.RetryAfter = byStatus.RetryAfter
 		return adapter.Page{}, o
 	}
 	if failed {
 		// A block may say by its page what its status only hints at.
-		if o, ok := of(classify.Remaining(doc)); ok && o.Code == outcome.Challenge && byStatus.Code != outcome.RateLimited {
+		if o, ok := of(classify.Remaining(doc)); ok && o.Code == outcome.Challenge {
+			o.RetryAfter = byStatus.RetryAfter
 			return adapter.Page{}, o
 		}
 		return adapter.Page{}, byStatus
 	}
 	p, o := read(doc, r)
+	if o.Code == outcome.EmptyVerified && !ending.Match(r.Body) {
+		// What stands in the part that is missing nobody knows.
+		p, o = adapter.Page{HasList: true}, outcome.Because(outcome.LayoutUnrecognised, "the word for no results on a page without its end")
+	}
 	if o.Code == outcome.LayoutUnrecognised {
 		look := classify.Remaining
 		if p.HasList {

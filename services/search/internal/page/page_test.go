@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/PuerkitoBio/goquery"
 	"go.uber.org/goleak"
@@ -42,6 +43,8 @@ func TestTheOrderInWhichAPageIsJudged(t *testing.T) {
 		{"rows come before what looks like a shell", adapter.Response{Status: 200, Body: []byte(shell)}, found, outcome.OK, ""},
 		{"a status that fails comes before rows", adapter.Response{Status: 500, Body: []byte("<p>x")}, found, outcome.Upstream5xx, "HTTP 500"},
 		{"too many requests stay so whatever the page looks like", adapter.Response{Status: 429, Body: []byte(`<title>Access denied</title>`)}, found, outcome.RateLimited, "HTTP 429"},
+		{"and shows a captcha", adapter.Response{Status: 429, Body: []byte(captcha)}, found, outcome.RateLimited, "HTTP 429"},
+		{"and names a challenge in a header", adapter.Response{Status: 429, Header: http.Header{"Cf-Mitigated": {"challenge"}}}, found, outcome.RateLimited, "HTTP 429"},
 		{"a block names its page", adapter.Response{Status: 403, Body: []byte(`<title>Just a moment...</title>`)}, found, outcome.Challenge, "heading of a verification page"},
 		{"a page without a list may be a shell", adapter.Response{Status: 200, Body: []byte(shell)}, lost, outcome.JSShell, "asks for scripts"},
 		{"a page without a list that is nothing known", adapter.Response{Status: 200, Body: []byte("<p>x")}, lost, outcome.LayoutUnrecognised, "no list"},
@@ -53,7 +56,9 @@ func TestTheOrderInWhichAPageIsJudged(t *testing.T) {
 		{"202 with a body that cannot be parsed", adapter.Response{Status: 202, Body: []byte(strings.Repeat("<div>", 5000))}, found, outcome.Challenge, "HTTP 202 without results"},
 		{"202 with a shell", adapter.Response{Status: 202, Body: []byte(shell)}, lost, outcome.Challenge, "HTTP 202 without results"},
 		{"202 with rows", adapter.Response{Status: 202, Body: []byte("<p>x")}, found, outcome.OK, ""},
-		{"202 with the word for none", adapter.Response{Status: 202, Body: []byte("<p>x")}, none, outcome.EmptyVerified, "the engine says so"},
+		{"202 with the word for none", adapter.Response{Status: 202, Body: []byte("<p>x</body>")}, none, outcome.EmptyVerified, "the engine says so"},
+		{"the word for none on a whole page", adapter.Response{Status: 200, Body: []byte("<p>x</BODY></HTML>")}, none, outcome.EmptyVerified, "the engine says so"},
+		{"the word for none on a page without its end", adapter.Response{Status: 200, Body: []byte("<p>x")}, none, outcome.LayoutUnrecognised, "the word for no results on a page without its end"},
 		{"a challenge named by a header", adapter.Response{Status: 405, Header: http.Header{"X-Amzn-Waf-Action": {"captcha"}}}, lost, outcome.Challenge, "aws waf captcha"},
 		{"a refusal with status 200", adapter.Response{Status: 200, Body: []byte("<title>403 - Forbidden</title>")}, lost, outcome.Challenge, "heading of a refusal"},
 		{"absurd nesting", adapter.Response{Status: 200, Body: []byte(strings.Repeat("<div>", 5000))}, found, outcome.LayoutUnrecognised, "the page cannot be parsed"},
@@ -63,6 +68,31 @@ func TestTheOrderInWhichAPageIsJudged(t *testing.T) {
 			p, o := Read(c.r, c.read)
 			if o.Code != c.want || o.Detail != c.detail || o.Code.HasResults() != (len(p.Results) > 0) {
 				t.Errorf("%s (%s) with %d results, want %s (%s)", o.Code, o.Detail, len(p.Results), c.want, c.detail)
+			}
+		})
+	}
+}
+
+func TestAWaitThatComesWithAFailureIsKept(t *testing.T) {
+	read := func(*goquery.Document, adapter.Response) (adapter.Page, outcome.Outcome) {
+		return adapter.Page{}, outcome.Because(outcome.LayoutUnrecognised, "no list")
+	}
+	for _, c := range []struct {
+		name   string
+		status int
+		body   string
+		want   outcome.Code
+	}{
+		{"too many requests", 429, "", outcome.RateLimited},
+		{"too many requests and a captcha", 429, `<div class="captcha"><div class="captcha_header">x</div></div>`, outcome.RateLimited},
+		{"a server that is busy", 503, "<p>x", outcome.Upstream5xx},
+		{"a certain challenge", 503, `<div class="captcha"><div class="captcha_header">x</div></div>`, outcome.Challenge},
+		{"a challenge by its heading", 403, `<title>Just a moment...</title>`, outcome.Challenge},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, o := Read(adapter.Response{Status: c.status, Header: http.Header{"Retry-After": {"60"}}, Body: []byte(c.body)}, read)
+			if o.Code != c.want || o.RetryAfter != time.Minute {
+				t.Errorf("%s with a wait of %s, want %s with a minute", o.Code, o.RetryAfter, c.want)
 			}
 		})
 	}
