@@ -8,6 +8,7 @@ package classify
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/PuerkitoBio/goquery"
@@ -76,6 +77,9 @@ func remaining(doc *goquery.Document, listed bool) Verdict {
 		if v := widgets.first(doc, Challenge); v.Kind != None {
 			return v
 		}
+		if v := p.byScripts(); v.Kind != None {
+			return v
+		}
 		if v := p.byWords(); v.Kind != None {
 			return v
 		}
@@ -98,6 +102,21 @@ func consent(p page) Verdict {
 		}
 	}
 	return Verdict{}
+}
+
+// byScripts looks into the scripts of the page.
+func (p page) byScripts() Verdict {
+	var v Verdict
+	p.doc.FindMatcher(scripts).EachWithBreak(func(_ int, s *goquery.Selection) bool {
+		text := s.Text()
+		for _, c := range scripted {
+			if !slices.ContainsFunc(c.words, func(w string) bool { return !strings.Contains(text, w) }) {
+				v = Verdict{Challenge, c.mark}
+			}
+		}
+		return v.Kind == None
+	})
+	return v
 }
 
 // byWords looks for the words of a page that makes sure of a human, or that

@@ -32,9 +32,21 @@ var widgets = rules(
 	"captcha field", `input[name*="captcha" i], input[id*="captcha" i]`,
 	"captcha box", `div[id*="captcha" i], div[class*="captcha" i], altcha-widget`,
 	"captcha script", `script[src*="captcha-delivery.com"], script[src*="qcaptcha"], script[src*="ncaptcha"], script[src*="geetest.com"], script[src*="arkoselabs.com"], script[src*="perimeterx"]`,
+	"imperva script", `script[src*="_Incapsula_Resource"]`,
 	"refresh to a captcha", `meta[http-equiv="refresh" i][content*="captcha" i], meta[http-equiv="refresh" i][content*="/sorry/" i]`,
 	"link to google sorry", `a[href*="google.com/sorry/"]`,
 )
+
+// scripted are words that only the scripts of a challenge have, all of each, in
+// whatever language the page is.
+var scripted = []struct {
+	mark  string
+	words []string
+}{
+	{"cloudflare challenge", []string{"_cf_chl_opt"}},
+	{"cloudflare challenge", []string{"/cdn-cgi/challenge-platform/", "/orchestrate/"}},
+	{"aws waf challenge", []string{"gokuProps"}},
+}
 
 // consents are forms that agree to cookies; they may lie over a page, too.
 var consents = rules(
