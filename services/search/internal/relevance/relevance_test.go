@@ -1,6 +1,7 @@
 package relevance
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -39,12 +40,20 @@ func TestRowsOfOtherQueriesAreTold(t *testing.T) {
 		{"another ending of a long word counts", "unemployed", rows("Unemployment in Oslo"), 1, false},
 		{"a short beginning in common is another word", "internet", rows("International flights", "Interns", "Internal rules"), 0, true},
 		{"a Chinese question is answered in English", "React 状态管理方案对比", rows("React state management", "Redux and React", "React hooks"), 3, false},
+		{"two rows of ten keep those two", "oslo weather pizza", shoes, 2, false},
+		{"one row of eleven is too few even with two words", "oslo weather ferry", append(slices.Clone(shoes), rows("Car rental")...), 0, true},
+		{"two rows of eleven keep those two", "oslo weather pizza", append(slices.Clone(shoes), rows("Car rental")...), 2, false},
+		{"three rows of eleven keep those three", "oslo pizza flights weather", append(slices.Clone(shoes), rows("Car rental")...), 3, false},
 		{"three rows of ten keep all", "oslo pizza flights", shoes, 10, false},
 		{"a word in the address counts", "chokidar", []adapter.Result{{Title: "npm", URL: "https://example.com/package/chokidar-cli"}}, 1, false},
 		{"a percent-encoded word in the address counts", "茶道", []adapter.Result{{Title: "x", URL: "https://example.com/%E8%8C%B6%E9%81%93"}}, 1, false},
 		{"Chinese is compared in pairs", "龙井茶产地", rows("西湖龙井的历史", "绿茶产地排行"), 2, false},
 		{"Chinese strangers are a decoy", "龙井茶产地", rows("奥斯陆天气", "跑步鞋推荐", "如何打领带"), 0, true},
 		{"Chinese question words do not count", "如何学习乌尔都语", rows("如何打领带", "如何做饭", "如何跑步"), 0, true},
+		{"simplified rows answer a traditional query", "機器學習入門", rows("机器学习入门教程", "什么是机器学习", "机器学习"), 3, false},
+		{"traditional rows answer a simplified query", "网络安全", rows("網路與網絡安全", "資訊安全"), 2, false},
+		{"traditional strangers are a decoy", "機器學習入門", rows("奥斯陆天气", "跑步鞋推荐", "如何打领带"), 0, true},
+		{"traditional question words do not count", "如何學習烏爾都語", rows("如何打领带", "如何做饭", "如何跑步"), 0, true},
 		{"full width and case fold", "ＲＵＳＴ", rows("rust"), 1, false},
 		{"operators alone are not judged", "site:example.com", shoes, 10, false},
 		{"an operator's value is no word", "site:oslo.example chokidar", shoes, 0, true},
@@ -63,6 +72,18 @@ func TestRowsOfOtherQueriesAreTold(t *testing.T) {
 					v.Decoy, len(v.Kept), c.decoy, c.kept, v.Share, distinctive(c.query))
 			}
 		})
+	}
+}
+
+func TestEveryPairOfVariantsIsOne(t *testing.T) {
+	seen := map[rune]bool{}
+	for pair := range strings.FieldsSeq(variantPairs) {
+		p := []rune(pair)
+		if len(p) != 2 || p[0] == p[1] || seen[p[0]] || plainForm(p[0]) != p[1] || plainForm(p[1]) != p[1] {
+			t.Errorf("%q is no pair of a traditional and a simplified form, or stands twice", pair)
+			continue
+		}
+		seen[p[0]] = true
 	}
 }
 

@@ -44,7 +44,7 @@ func setOf(lists ...string) map[string]bool {
 	m := map[string]bool{}
 	for _, list := range lists {
 		for _, w := range strings.Fields(list) {
-			m[w] = true
+			m[strings.Map(plainForm, w)] = true
 		}
 	}
 	return m
@@ -150,7 +150,8 @@ func sameStem(a, b string) bool {
 
 // split gives the words of a text: runs of letters and digits, and for scripts
 // without spaces every pair of neighbours; on wish each character of those
-// scripts too, for queries that have one standing alone. It also gives the
+// scripts too, for queries that have one standing alone. Characters of Chinese are
+// given in one form, whichever way they are written. It also gives the
 // scripts that the text is written in.
 func split(text string, singles bool) (set map[string]bool, scripts script) {
 	set = map[string]bool{}
@@ -177,6 +178,7 @@ func split(text string, singles bool) (set map[string]bool, scripts script) {
 		if len(run) > 0 && wide(run[len(run)-1]) != wide(r) {
 			flush()
 		}
+		r = plainForm(r)
 		run = append(run, r)
 		scripts |= scriptOf(r)
 		if singles && wide(r) {
