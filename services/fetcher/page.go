@@ -7,10 +7,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/nanoclaw/nanoclaw/services/internal/platform/charset"
 	"github.com/nanoclaw/nanoclaw/services/fetcher/internal/contenttype"
 	"github.com/nanoclaw/nanoclaw/services/fetcher/internal/document"
 	"github.com/nanoclaw/nanoclaw/services/fetcher/internal/extract"
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/charset"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/cleanse"
 )
 

@@ -11,11 +11,11 @@ import (
 
 	"github.com/gocolly/colly/v2"
 
-	"github.com/nanoclaw/nanoclaw/services/internal/platform/charset"
 	"github.com/nanoclaw/nanoclaw/services/fetcher/internal/contenttype"
 	"github.com/nanoclaw/nanoclaw/services/fetcher/internal/extract"
 	"github.com/nanoclaw/nanoclaw/services/fetcher/internal/httpfetch"
 	"github.com/nanoclaw/nanoclaw/services/fetcher/internal/markdown"
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/charset"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/cleanse"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/gcpace"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/netguard"
