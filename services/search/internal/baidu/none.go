@@ -46,13 +46,13 @@ func saysNone(doc *goquery.Document) bool {
 }
 
 // mayBeOfRow reports whether an element may be part of a row: it carries the
-// address that a row leads to, or is a link that is a heading, goes through
-// Baidu's counter or leads nowhere.
+// address that a row leads to, or is a link that stands in the list or in a
+// heading, goes through Baidu's counter or leads nowhere.
 func mayBeOfRow(s *goquery.Selection) bool {
 	if s.ClosestMatcher(aside).Length() > 0 || s.ClosestMatcher(paid).Length() > 0 {
 		return false
 	}
-	if _, carries := s.Attr("mu"); carries || s.ClosestMatcher(heading).Length() > 0 {
+	if _, carries := s.Attr("mu"); carries || s.ClosestMatcher(list).Length() > 0 || s.ClosestMatcher(heading).Length() > 0 {
 		return true
 	}
 	href, leads := s.Attr("href")

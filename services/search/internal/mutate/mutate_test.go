@@ -6,6 +6,7 @@ package mutate
 import (
 	"bytes"
 	"fmt"
+	"math/rand/v2"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -22,10 +23,21 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
+// mutation is a way to break an answer.
 type mutation struct {
-	name string
-	page []byte
+	name   string
+	change func([]byte) []byte
 }
+
+func replaced(name string, form *regexp.Regexp, with string) mutation {
+	return mutation{name, func(b []byte) []byte { return form.ReplaceAll(b, []byte(with)) }}
+}
+
+func renamed(name, from, to string) mutation {
+	return mutation{name, func(b []byte) []byte { return bytes.ReplaceAll(b, []byte(from), []byte(to)) }}
+}
+
+var twice = mutation{"twice", func(b []byte) []byte { return bytes.Repeat(b, 2) }}
 
 // names that carry a layout: containers, rows, titles, snippets.
 var names = []string{
@@ -44,36 +56,52 @@ var (
 // cuts is at how many points an answer is cut.
 const cuts = 10
 
-func pieces(page []byte) []mutation {
+func pieces() []mutation {
 	var out []mutation
 	for i := range cuts {
-		out = append(out, mutation{fmt.Sprintf("cut at %d/%d", i, cuts), page[:len(page)*i/cuts]})
+		out = append(out, mutation{fmt.Sprintf("cut at %d/%d", i, cuts), func(b []byte) []byte { return b[:len(b)*i/cuts] }})
 	}
 	return out
 }
 
+// foots are what engines write below the last row, or beside the rows about other
+// things, on the pages that have a text: none of them says that the web has
+// nothing.
+var foots = []struct{ on, foot string }{
+	{"/html/", `<div class="no-results">No more results.</div>`},
+	{"/html/", `<div class="zci">No results</div>`},
+	{"/lite/", `<table><tr><td>No more results.</td></tr></table>`},
+	{"b_results", `<aside id="b_context"><div class="b_no">No results for tea</div></aside>`},
+	{"content_left", `<div id="content_right"><div class="nors">未找到相关图片</div></div>`},
+}
+
 func pageMutations(page []byte) []mutation {
-	out := pieces(page)
+	out := pieces()
 	for _, n := range names {
-		if name := []byte(n); bytes.Contains(page, name) {
-			out = append(out,
-				mutation{"renamed " + n, bytes.ReplaceAll(page, name, []byte("zz"))},
-				mutation{"removed " + n, bytes.ReplaceAll(page, name, nil)})
+		if bytes.Contains(page, []byte(n)) {
+			out = append(out, renamed("renamed "+n, n, "zz"), renamed("removed "+n, n, ""))
+		}
+	}
+	for _, f := range foots {
+		if bytes.Contains(page, []byte(f.on)) {
+			out = append(out, renamed("with the foot "+f.foot, "</body>", f.foot+"</body>"))
 		}
 	}
 	return append(out,
-		mutation{"classes dropped", classes.ReplaceAll(page, nil)},
-		mutation{"ids dropped", ids.ReplaceAll(page, nil)},
-		mutation{"links dropped", hrefs.ReplaceAll(page, nil)},
-		mutation{"markup dropped", tags.ReplaceAll(page, nil)},
-		mutation{"twice", bytes.Repeat(page, 2)},
+		replaced("classes dropped", classes, ""),
+		replaced("ids dropped", ids, ""),
+		replaced("links dropped", hrefs, ""),
+		replaced("markup dropped", tags, ""),
+		renamed("links moved into data", "href=", "data-href="),
+		renamed("another counter of clicks", "/l/?uddg=", "/?q="),
+		twice,
 	)
 }
 
 var key = regexp.MustCompile(`"([A-Za-z_]+)"\s*:`)
 
 func jsonMutations(body []byte) []mutation {
-	out := pieces(body)
+	out := pieces()
 	var seen []string
 	for _, m := range key.FindAllSubmatch(body, -1) {
 		name := string(m[1])
@@ -83,14 +111,33 @@ func jsonMutations(body []byte) []mutation {
 		seen = append(seen, name)
 		this := regexp.MustCompile(`"` + name + `"(\s*:\s*)`)
 		out = append(out,
-			mutation{"renamed " + name, this.ReplaceAll(body, []byte(`"zz"$1`))},
-			mutation{"null " + name, regexp.MustCompile(`"`+name+`"\s*:\s*("[^"]*"|[0-9.]+|true|false|\[\]|\{\})`).ReplaceAll(body, []byte(`"`+name+`": null`))},
-			mutation{"a number for " + name, this.ReplaceAll(body, []byte(`"`+name+`": 7, "zz"$1`))},
-			mutation{"a list for " + name, this.ReplaceAll(body, []byte(`"`+name+`": [[7]], "zz"$1`))},
+			replaced("renamed "+name, this, `"zz"$1`),
+			replaced("null "+name, regexp.MustCompile(`"`+name+`"\s*:\s*("[^"]*"|[0-9.]+|true|false|\[\]|\{\})`), `"`+name+`": null`),
+			replaced("a number for "+name, this, `"`+name+`": 7, "zz"$1`),
+			replaced("a list for "+name, this, `"`+name+`": [[7]], "zz"$1`),
 		)
 	}
-	return append(out, mutation{"twice", bytes.Repeat(body, 2)}, mutation{"in a list", slices.Concat([]byte("["), body, []byte("]"))})
+	return append(out, twice, mutation{"in a list", func(b []byte) []byte { return slices.Concat([]byte("["), b, []byte("]")) }})
 }
+
+// pairs draws two changes at a time, the same ones in every run: engines change
+// more than one thing at once.
+func pairs(of []mutation, n int) []mutation {
+	draw := rand.New(rand.NewPCG(1, 2))
+	var out []mutation
+	for range n {
+		first, second := of[draw.IntN(len(of))], of[draw.IntN(len(of))]
+		out = append(out, mutation{first.name + ", " + second.name, func(b []byte) []byte { return second.change(first.change(b)) }})
+	}
+	return out
+}
+
+// Pairs drawn for each captured page and for each page made by hand, which are
+// small.
+const (
+	pairsCaptured = 60
+	pairsHandMade = 120
+)
 
 // hold parses a broken answer. readable says that the answer was empty before
 // it was broken, and may be so after.
@@ -122,8 +169,9 @@ func TestBrokenPagesAreNeverCalledEmpty(t *testing.T) {
 		if !ok {
 			continue
 		}
-		for _, m := range pageMutations(c.Body) {
-			hold(t, c.Provider, engine.Parse, adapter.Response{Status: c.Status, Body: m.page}, c.File+", "+m.name, empty)
+		all := pageMutations(c.Body)
+		for _, m := range append(all, pairs(all, pairsCaptured)...) {
+			hold(t, c.Provider, engine.Parse, adapter.Response{Status: c.Status, Body: m.change(c.Body)}, c.File+", "+m.name, empty)
 			n++
 		}
 	}
@@ -152,9 +200,10 @@ func TestBrokenHandMadeAnswersAreNeverCalledEmpty(t *testing.T) {
 			if bytes.HasPrefix(bytes.TrimSpace(r.Body), []byte("<")) {
 				change = pageMutations
 			}
-			for _, m := range change(r.Body) {
+			all := change(r.Body)
+			for _, m := range append(all, pairs(all, pairsHandMade)...) {
 				broken := r
-				broken.Body = m.page
+				broken.Body = m.change(r.Body)
 				hold(t, name, engine.Parse, broken, file+", "+m.name, before.Code == outcome.EmptyVerified)
 				n++
 			}
