@@ -6,7 +6,6 @@ package page
 import (
 	"bytes"
 	"net/http"
-	"regexp"
 
 	"github.com/PuerkitoBio/goquery"
 
@@ -40,9 +39,6 @@ func Read(r adapter.Response, read Reader) (adapter.Page, outcome.Outcome) {
 	return p, o
 }
 
-// ending is how every whole page ends.
-var ending = regexp.MustCompile(`(?i)</(?:body|html)\s*>`)
-
 func judge(r adapter.Response, read Reader) (adapter.Page, outcome.Outcome) {
 	byStatus, failed := outcome.FromStatus(r.Status, r.Header, r.ReceivedAt)
 	doc, err := parse(r.Body)
@@ -65,9 +61,9 @@ func judge(r adapter.Response, read Reader) (adapter.Page, outcome.Outcome) {
 		return adapter.Page{}, byStatus
 	}
 	p, o := read(doc, r)
-	if o.Code == outcome.EmptyVerified && !ending.Match(r.Body) {
+	if o.Code == outcome.EmptyVerified && r.Truncated {
 		// What stands in the part that is missing nobody knows.
-		p, o = adapter.Page{HasList: true}, outcome.Because(outcome.LayoutUnrecognised, "the word for no results on a page without its end")
+		p, o = adapter.Page{HasList: true}, outcome.Because(outcome.LayoutUnrecognised, "the word for no results")
 	}
 	if o.Code == outcome.LayoutUnrecognised {
 		look := classify.Remaining
