@@ -13,10 +13,12 @@ import (
 var (
 	nothing = cascadia.MustCompile(`[class*="content_none"], [class*="nors"]`)
 	// aside are places that are not those of the web results.
-	aside   = cascadia.MustCompile(`#content_right, #con-ar, #rs, #rs_new`)
-	ofRow   = cascadia.MustCompile(`.c-container`)
-	rowPart = cascadia.MustCompile(`a, [mu]`)
-	heading = cascadia.MustCompile(`h3`)
+	aside = cascadia.MustCompile(`#content_right, #con-ar, #rs, #rs_new`)
+	ofRow = cascadia.MustCompile(`.c-container`)
+	// rowPart and rowPlace are what a row of a changed layout has, and where it has
+	// its link.
+	rowPart  = cascadia.MustCompile(`a, [mu]`)
+	rowPlace = cascadia.MustCompile(`h3, #content_left`)
 )
 
 // noneWords are Baidu's for a query without results: "未找到相关结果",
@@ -49,13 +51,11 @@ func saysNone(doc *goquery.Document) bool {
 // address that a row leads to, or is a link that stands in the list or in a
 // heading, goes through Baidu's counter or leads nowhere.
 func mayBeOfRow(s *goquery.Selection) bool {
-	if s.ClosestMatcher(aside).Length() > 0 || s.ClosestMatcher(paid).Length() > 0 {
-		return false
+	if _, carries := s.Attr("mu"); !carries && s.ClosestMatcher(rowPlace).Length() == 0 {
+		href, leads := s.Attr("href")
+		if _, kind := kindOf(href); kind != page.Counter && (leads || adapter.CleanText(s.Text()) == "") {
+			return false
+		}
 	}
-	if _, carries := s.Attr("mu"); carries || s.ClosestMatcher(list).Length() > 0 || s.ClosestMatcher(heading).Length() > 0 {
-		return true
-	}
-	href, leads := s.Attr("href")
-	_, kind := kindOf(href)
-	return kind == page.Counter || !leads && adapter.CleanText(s.Text()) != ""
+	return s.ClosestMatcher(aside).Length() == 0 && s.ClosestMatcher(paid).Length() == 0
 }

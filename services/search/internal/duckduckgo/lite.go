@@ -42,9 +42,9 @@ func readLite(doc *goquery.Document, r adapter.Response) (adapter.Page, outcome.
 		}
 		link, entry = nil, adapter.Result{}
 	}
-	doc.FindMatcher(liteRow).Each(func(_ int, tr *goquery.Selection) {
-		if isPaid(tr) || tr.FindMatcher(liteRow).Length() > 0 {
-			return // an advertisement, or a table around tables
+	doc.FindMatcher(liteRow).NotMatcher(paid).Each(func(_ int, tr *goquery.Selection) {
+		if tr.FindMatcher(liteRow).Length() > 0 {
+			return // a table around tables
 		}
 		if a := tr.FindMatcher(liteLink).First(); a.Length() > 0 {
 			flush()
