@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -143,11 +144,14 @@ func pairs(of []mutation, n int) []mutation {
 }
 
 // Pairs drawn for each captured page and for each page made by hand, which are
-// small.
-const (
-	pairsCaptured = 60
-	pairsHandMade = 120
-)
+// small: a sample, or twelve times as many with NANOCLAW_TEST_FULL=1.
+var pairsCaptured, pairsHandMade = 5, 10
+
+func init() {
+	if os.Getenv("NANOCLAW_TEST_FULL") == "1" {
+		pairsCaptured, pairsHandMade = 60, 120
+	}
+}
 
 // hold parses a broken answer. readable says that the answer was empty before
 // it was broken, and may be so after.
