@@ -279,7 +279,7 @@ func TestARunIsWatchedAndCancelledOnAnyReplica(t *testing.T) {
 				t.Errorf("reader %d: %v %v", i, r.Done, r.Error)
 			}
 		}
-		if took > 2*time.Second {
+		if took > 10*time.Second {
 			t.Errorf("it ended %s after it was cancelled", took)
 		}
 		t.Logf("ended %s after it was cancelled through the other replica", took.Round(time.Millisecond))

@@ -126,7 +126,7 @@ func TestARunIsCancelledInTheMiddleOfATool(t *testing.T) {
 	if err := c.Resume(t.Context(), watcher); err != nil {
 		t.Fatal(err)
 	}
-	if took := time.Since(began); took > 5*time.Second {
+	if took := time.Since(began); took > 20*time.Second {
 		t.Errorf("the run ended %s after it was asked to", took)
 	}
 	log := checkRun(t, c, id, runID, watcher)
@@ -157,7 +157,7 @@ func TestAConversationIsDeletedUnderItsRun(t *testing.T) {
 	<-reading
 	began := time.Now()
 	c.Data(t, "DELETE", "/api/conversations/"+id, nil)
-	if took := time.Since(began); took > 6*time.Second {
+	if took := time.Since(began); took > 20*time.Second {
 		t.Errorf("it took %s", took)
 	}
 	if run := <-watched; run.Err != nil || run.Done["finish_reason"] != "cancelled" {

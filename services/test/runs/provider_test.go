@@ -176,11 +176,7 @@ func TestAStrangerThatComesLater(t *testing.T) {
 	w.Config.Tools.Enabled = []string{"*"}
 	w.Config.Tools.AutoApprove = []string{"strange__behave"}
 	w.Config.Providers = []orchestrator.ProviderConfig{{Name: "strange", Address: addr}}
-	began := time.Now()
-	c := world.ClientOf(w.Start(t))
-	if took := time.Since(began); took > 4*time.Second {
-		t.Errorf("without its stranger the suite took %s to start", took)
-	}
+	c := world.ClientOf(w.Start(t)) // which waits for no stranger: it comes after this
 	if names := slices.Sorted(maps.Keys(toolsOf(t, c))); slices.ContainsFunc(names, func(n string) bool { return strings.HasPrefix(n, "strange__") }) {
 		t.Errorf("tools %v", names)
 	}

@@ -59,7 +59,7 @@ func TestWithoutRedisAProcessStartsAndSaysSoOnce(t *testing.T) {
 		}
 	}
 	// One call in a second tries; the others cost nothing.
-	if took := time.Since(start); took > 5*time.Second {
+	if took := time.Since(start); took > 20*time.Second {
 		t.Errorf("1000 calls without Redis took %s", took)
 	}
 	if n := strings.Count(log.String(), "\n"); n != 1 || !strings.Contains(log.String(), "Redis does not answer") {

@@ -370,7 +370,7 @@ func TestADatabaseThatGoesAndComesBack(t *testing.T) {
 	if err := db.Write(ctx, storetest.Insert(2, "meanwhile")); !errors.Is(err, store.ErrUnavailable) {
 		t.Errorf("a write: %v", err)
 	}
-	if took := time.Since(begun); took > 3*time.Second {
+	if took := time.Since(begun); took > 10*time.Second {
 		t.Errorf("a write was refused after %s", took)
 	}
 	if err := db.Read().NewSelect().Model(&storetest.Note{}).Where("id = 1").Scan(ctx); !store.IsUnavailable(err) {
@@ -407,7 +407,7 @@ func TestASlowDatabaseKeepsNobodyBeyondTheirDeadline(t *testing.T) {
 			if err := call(ctx); !errors.Is(err, context.DeadlineExceeded) {
 				t.Errorf("err = %v", err)
 			}
-			if took := time.Since(begun); took > 2*time.Second {
+			if took := time.Since(begun); took > 8*time.Second {
 				t.Errorf("it took %s", took)
 			}
 		})
@@ -474,7 +474,7 @@ func TestARowThatSomebodyElseIsAtIsLeftOut(t *testing.T) {
 			}
 			return err
 		})
-		if took := time.Since(begun); took > 3*time.Second {
+		if took := time.Since(begun); took > 20*time.Second {
 			t.Errorf("it was waited for: %s", took)
 		}
 		return err
