@@ -61,7 +61,7 @@ test-node: setup $(npm_tools) ## The generated TypeScript, called through the ga
 	@TEST_NAME=test-node TEST_TAGS=node TEST_FLAGS="-count=1 $${TEST_FLAGS:-}" .ci/test ./services/test/tscall
 
 .PHONY: e2e
-e2e: setup web ## The web app in headless Chromium on the real binary; E2E_FILES="chat crawls" for some
+e2e: setup web ## The web app in headless Chromium on the real binary; E2E_FILES="talk work" for some
 	@TEST_NAME=e2e TEST_TAGS=e2e TEST_TIMEOUT=$${TEST_TIMEOUT:-15m} TEST_FLAGS="-count=1 $${TEST_FLAGS:-}" .ci/test ./services/test/e2e
 
 .PHONY: test-web
