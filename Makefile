@@ -13,9 +13,6 @@ check  := bin/tools/staticcheck
 s3     := bin/tools/versitygw
 jaeger := bin/tools/jaeger
 
-# Tests behind build tags, for the checkers to see.
-tags := backends,e2e,figures,jaeger,node
-
 # Stamps: made once, and again when what they were made from changes.
 npm_tools := $(web)/node_modules/.stamp
 app       := $(dist)/index.html
@@ -52,9 +49,7 @@ test-faults: setup ## The same with the long tests in full, nothing from the cac
 
 .PHONY: test-backends
 test-backends: setup $(s3) ## Stores, caches, limits and blobs on real MySQL or MariaDB, Redis and S3
-	@TEST_NAME=test-backends TEST_TAGS=backends TEST_TIMEOUT=$${TEST_TIMEOUT:-10m} TEST_FLAGS="-count=1 $${TEST_FLAGS:-}" .ci/test \
-		./services/internal/platform/{store,cache,redisconn,ratelimit,blob,effectkeys}/... \
-		./services/search/internal/health/... ./services/orchestrator/... ./services/taskmanager/... ./services/sandbox/... ./services/test/apart/...
+	@TEST_NAME=test-backends TEST_TAGS=backends TEST_TIMEOUT=$${TEST_TIMEOUT:-10m} TEST_FLAGS="-count=1 $${TEST_FLAGS:-}" .ci/test $$(.ci/backend-packages)
 
 .PHONY: test-node
 test-node: setup $(npm_tools) ## The generated TypeScript, called through the gateway; needs Node.js
@@ -101,10 +96,7 @@ check-generated: generate ## Fail when gen/ is not what proto/ generates
 lint: $(npm_tools) $(protodeps) $(check) $(app) ## gofmt, go vet, staticcheck, buf, and the web app's types, rules and size
 	@files=$$(git ls-files '*.go' ':!gen/go' | xargs gofmt -l); \
 		test -z "$$files" || { printf 'not gofmt-ed:\n%s\n' "$$files" >&2; exit 1; }
-	go vet work
-	go vet -tags $(tags) ./services/...
-	$(check) ./gen/internal/... ./services/... ./services/toolkit/...
-	$(check) -tags $(tags) ./services/...
+	@STATICCHECK=$(CURDIR)/$(check) .ci/lint
 	$(buf) lint
 	$(buf) format proto --diff --exit-code
 	npm --prefix $(web) run --silent check

@@ -35,7 +35,7 @@ func start(ts *testscript.TestScript, args ...string) *program {
 		}
 	}
 	cmd.Dir = ts.MkAbs(".")
-	for _, name := range []string{"PATH", "HOME", "SITE", "SITE_ADDR", "GRPC_ADDR", "MODEL", "NO_COLOR", "GORACE",
+	for _, name := range []string{"PATH", "HOME", "XDG_CACHE_HOME", "SITE", "SITE_ADDR", "GRPC_ADDR", "MODEL", "NO_COLOR", "GORACE",
 		"NANOCLAW_CONFIG", "NANOCLAW_GRPC_ADDR", "NANOCLAW_HTTP_ADDR", "NANOCLAW_ADMIN_ADDR"} {
 		if value := ts.Getenv(name); value != "" {
 			cmd.Env = append(cmd.Env, name+"="+value)

@@ -69,6 +69,11 @@ func setUp(env *testscript.Env) error {
 		"NANOCLAW_HTTP_ADDR=127.0.0.1:0", "NANOCLAW_ADMIN_ADDR=127.0.0.1:0",
 		"GORACE=atexit_sleep_ms=0", // else every process sleeps a second at its end
 	)
+	// A PDF reader that is compiled already is not compiled again for each script,
+	// which the race detector makes ten times as long.
+	if dir, err := os.UserCacheDir(); err == nil {
+		env.Setenv("XDG_CACHE_HOME", dir)
+	}
 	config := filepath.Join(env.WorkDir, "config.yml")
 	if _, err := os.Stat(config); errors.Is(err, fs.ErrNotExist) {
 		if err := os.WriteFile(config, nil, 0o600); err != nil {

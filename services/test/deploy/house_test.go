@@ -74,7 +74,7 @@ var binary = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	path := filepath.Join(dir, "nanoclaw")
-	cmd := exec.Command("go", "build", "-o", path, "./services/cmd/nanoclaw")
+	cmd := exec.Command("go", "build", "-trimpath", "-o", path, "./services/cmd/nanoclaw")
 	cmd.Dir = root
 	cmd.Env = append(slices.DeleteFunc(os.Environ(), func(e string) bool { return strings.HasPrefix(e, "GOWORK=") }), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {

@@ -62,7 +62,7 @@ func goCommand(t *testing.T, module string, args ...string) string {
 func build(t *testing.T, module, pkg string) (binary string) {
 	t.Helper()
 	binary = filepath.Join(t.TempDir(), module)
-	goCommand(t, module, "build", "-o", binary, pkg)
+	goCommand(t, module, "build", "-trimpath", "-o", binary, pkg)
 	return binary
 }
 

@@ -9,8 +9,10 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"github.com/tetratelabs/wazero"
 	"github.com/xuri/excelize/v2"
 
 	"github.com/nanoclaw/nanoclaw/services/fetcher/internal/contenttype"
@@ -268,5 +270,44 @@ func TestHeavyDocumentsWaitForTheirTurn(t *testing.T) {
 	}
 	for range heavyAtOnce {
 		<-r.turns
+	}
+}
+
+func TestTheTimeInWhichThePDFReaderIsMadeReadyIsNotTheDocuments(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newReader(t)
+		compile, made := r.pdf.compile, 0
+		r.pdf.compile = func(ctx context.Context, c wazero.CompilationCache) error {
+			made++
+			time.Sleep(2 * maxTime)
+			return compile(ctx, c)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), maxTime)
+		defer cancel()
+		if _, err := r.Read(ctx, request(pdfOf("x"), contenttype.PDF)); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("a caller who waits no longer: %v", err)
+		}
+		// What that one began goes on.
+		if d, err := r.Read(t.Context(), request(pdfOf("x"), contenttype.PDF)); err != nil || d.Text() != "x" || made != 1 {
+			t.Errorf("%v, made %d times", err, made)
+		}
+	})
+}
+
+func TestThePDFReaderIsMadeReadyAgainAfterAFailure(t *testing.T) {
+	r := newReader(t)
+	compile, tries := r.pdf.compile, 0
+	r.pdf.compile = func(ctx context.Context, c wazero.CompilationCache) error {
+		if tries++; tries == 1 {
+			return errors.New("no memory")
+		}
+		return compile(ctx, c)
+	}
+	var e *Error
+	if _, err := r.Read(t.Context(), request(pdfOf("x"), contenttype.PDF)); err == nil || errors.As(err, &e) {
+		t.Errorf("the document is blamed: %v", err)
+	}
+	if d, err := r.Read(t.Context(), request(pdfOf("x"), contenttype.PDF)); err != nil || d.Text() != "x" {
+		t.Errorf("second try: %v", err)
 	}
 }

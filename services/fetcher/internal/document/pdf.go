@@ -13,6 +13,8 @@ import (
 	"github.com/klippa-app/go-pdfium/responses"
 )
 
+func (r *Reader) preparePDF(ctx context.Context) error { return r.pdf.prepare(ctx) }
+
 // readPDF reads the text of a PDF page by page. Pages that are pictures have
 // none, which a warning tells.
 func (r *Reader) readPDF(ctx context.Context, in *Request) (*Document, error) {

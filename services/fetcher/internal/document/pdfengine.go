@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime"
 	"sync"
 
 	"github.com/klippa-app/go-pdfium"
@@ -23,12 +24,19 @@ import (
 // shared, and made at the first PDF.
 type pdfEngine struct {
 	cacheDir string
+	// compile is tryOut, but for tests.
+	compile func(context.Context, wazero.CompilationCache) error
 
-	mu    sync.Mutex
-	cache wazero.CompilationCache
+	mu        sync.Mutex
+	cache     wazero.CompilationCache
+	compiling *compilation // nil before the first PDF, and after a failure
+}
 
-	compiling sync.Mutex // held while the first machine is made
-	ready     bool       // guarded by compiling
+// compilation is the program being compiled, and once done is closed compiled.
+type compilation struct {
+	cancel context.CancelFunc
+	done   chan struct{}
+	err    error // guarded by done
 }
 
 // machine is PDFium for one document.
@@ -38,29 +46,63 @@ type machine struct {
 	end  context.CancelFunc
 }
 
+// prepare returns once the program is compiled, which takes seconds and some
+// 300 MB, once. That goes on when ctx ends: whoever comes next has less to wait.
+func (e *pdfEngine) prepare(ctx context.Context) error {
+	e.mu.Lock()
+	c := e.compiling
+	if c == nil {
+		c = e.begin()
+	}
+	e.mu.Unlock()
+	select {
+	case <-c.done:
+		return c.err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// begin begins to compile. The caller holds mu.
+func (e *pdfEngine) begin() *compilation {
+	life, cancel := context.WithCancel(context.Background())
+	c := &compilation{cancel: cancel, done: make(chan struct{})}
+	e.compiling = c
+	compiled := e.compiled()
+	go func() {
+		defer close(c.done)
+		if c.err = e.compile(life, compiled); c.err == nil {
+			return
+		}
+		c.err = fmt.Errorf("make the PDF reader ready: %w", c.err)
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		e.compiling = nil // the next PDF tries again
+	}()
+	return c
+}
+
+// tryOut boots a machine and throws it away, which leaves the program compiled.
+func tryOut(ctx context.Context, compiled wazero.CompilationCache) error {
+	// By more than one worker it can also be cancelled.
+	ctx, end := context.WithCancel(experimental.WithCompilationWorkers(ctx, max(2, runtime.GOMAXPROCS(0))))
+	m := &machine{end: end}
+	defer m.close()
+	return m.boot(ctx, compiled)
+}
+
 // start makes a machine that lives as long as ctx; close it after use.
 func (e *pdfEngine) start(ctx context.Context) (*machine, error) {
+	e.mu.Lock()
+	compiled := e.compiled()
+	e.mu.Unlock()
 	life, end := context.WithCancel(ctx)
 	m := &machine{end: end}
-	if err := e.boot(life, m); err != nil {
+	if err := m.boot(life, compiled); err != nil {
 		m.close()
 		return nil, fmt.Errorf("start the PDF reader: %w", err)
 	}
 	return m, nil
-}
-
-// boot starts a machine. The first one alone compiles the program, which takes
-// seconds and some 300 MB; others wait for it.
-func (e *pdfEngine) boot(ctx context.Context, m *machine) error {
-	e.compiling.Lock()
-	if e.ready {
-		e.compiling.Unlock()
-		return m.boot(ctx, e.compiled())
-	}
-	defer e.compiling.Unlock()
-	err := m.boot(ctx, e.compiled())
-	e.ready = err == nil
-	return err
 }
 
 func (m *machine) boot(ctx context.Context, compiled wazero.CompilationCache) (err error) {
@@ -87,10 +129,8 @@ func (m *machine) close() {
 }
 
 // compiled keeps the program in the cache folder, so that the next process does
-// not compile it again, which takes seconds; without a folder in memory alone.
+// not compile it again; without a folder in memory alone. The caller holds mu.
 func (e *pdfEngine) compiled() wazero.CompilationCache {
-	e.mu.Lock()
-	defer e.mu.Unlock()
 	if e.cache == nil && e.cacheDir != "" && os.MkdirAll(e.cacheDir, 0o700) == nil {
 		if c, err := wazero.NewCompilationCacheWithDir(e.cacheDir); err == nil {
 			e.cache = c
@@ -104,12 +144,19 @@ func (e *pdfEngine) compiled() wazero.CompilationCache {
 
 func (e *pdfEngine) close() error {
 	e.mu.Lock()
+	c := e.compiling
+	e.mu.Unlock()
+	if c != nil {
+		c.cancel()
+		<-c.done
+	}
+	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.cache == nil {
 		return nil
 	}
 	err := e.cache.Close(context.Background())
-	e.cache = nil
+	e.cache, e.compiling = nil, nil
 	return err
 }
 

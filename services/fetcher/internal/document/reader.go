@@ -25,7 +25,7 @@ type Reader struct {
 
 // NewReader makes a Reader; nothing is started before the first document.
 func NewReader(cfg Config) *Reader {
-	return &Reader{pdf: pdfEngine{cacheDir: cfg.CacheDir}, turns: make(chan struct{}, heavyAtOnce)}
+	return &Reader{pdf: pdfEngine{cacheDir: cfg.CacheDir, compile: tryOut}, turns: make(chan struct{}, heavyAtOnce)}
 }
 
 // Close frees the PDF reader. No document may be read any more.
@@ -51,20 +51,23 @@ type format struct {
 	types []string
 	// heavy documents may need hundreds of MiB while they are read.
 	heavy bool
-	read  func(r *Reader, ctx context.Context, in *Request) (*Document, error)
+	// prepare makes what reads them ready. How long that takes does not count as
+	// time of the document.
+	prepare func(r *Reader, ctx context.Context) error
+	read    func(r *Reader, ctx context.Context, in *Request) (*Document, error)
 }
 
 // formats are what can be read beside text of other types, which is read as it
 // stands.
 var formats = []format{
-	{"PDF", []string{contenttype.PDF}, true, (*Reader).readPDF},
-	{"Excel", []string{contenttype.XLSX}, true, plainly(readWorkbook)},
-	{"Word", []string{contenttype.DOCX}, true, plainly(readWord)},
-	{"PowerPoint", []string{contenttype.PPTX}, true, plainly(readSlides)},
-	{"CSV", []string{contenttype.CSV, contenttype.TSV, "application/csv"}, false, plainly(readCSV)},
-	{"JSON", []string{contenttype.JSON}, false, plainly(readJSON)},
-	{"feed", []string{contenttype.RSS, contenttype.Atom, contenttype.JSONFeed}, false, plainly(readFeed)},
-	{"image", []string{"image/png", "image/jpeg", "image/gif", "image/webp", "image/bmp", "image/tiff"}, false, plainly(readImage)},
+	{"PDF", []string{contenttype.PDF}, true, (*Reader).preparePDF, (*Reader).readPDF},
+	{"Excel", []string{contenttype.XLSX}, true, nil, plainly(readWorkbook)},
+	{"Word", []string{contenttype.DOCX}, true, nil, plainly(readWord)},
+	{"PowerPoint", []string{contenttype.PPTX}, true, nil, plainly(readSlides)},
+	{"CSV", []string{contenttype.CSV, contenttype.TSV, "application/csv"}, false, nil, plainly(readCSV)},
+	{"JSON", []string{contenttype.JSON}, false, nil, plainly(readJSON)},
+	{"feed", []string{contenttype.RSS, contenttype.Atom, contenttype.JSONFeed}, false, nil, plainly(readFeed)},
+	{"image", []string{"image/png", "image/jpeg", "image/gif", "image/webp", "image/bmp", "image/tiff"}, false, nil, plainly(readImage)},
 }
 
 // plainly is a format that needs nothing of the Reader.
@@ -95,6 +98,11 @@ func (r *Reader) Read(ctx context.Context, in Request) (d *Document, err error) 
 	}
 	if len(in.Body) == 0 {
 		return nil, &Error{Reason: Empty, Type: in.Type, Words: "the document is empty: it has no bytes"}
+	}
+	if f.prepare != nil {
+		if err := f.prepare(r, ctx); err != nil {
+			return nil, err
+		}
 	}
 	if f.heavy {
 		select {

@@ -10,9 +10,13 @@ import (
 )
 
 // Program is the path of a program of the product: nanoclaw or provider. Both
-// are built once for all tests of a package.
+// are built once for all tests of a package, unless NANOCLAW_TEST_PROGRAMS names
+// the folder that they are in.
 func Program(t testing.TB, name string) string {
 	t.Helper()
+	if dir := os.Getenv("NANOCLAW_TEST_PROGRAMS"); dir != "" {
+		return filepath.Join(dir, name)
+	}
 	if err := build(); err != nil {
 		t.Fatalf("build: %v", err)
 	}
