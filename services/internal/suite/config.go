@@ -210,7 +210,7 @@ func Load(o LoadOptions) (cfg Config, warnings []string, err error) {
 			{Variable: "WEB_SEARCH_ADAPTER", Key: "search.adapter"},
 			{Variable: "BRAVE_SEARCH_API_KEY", Key: "search.brave.api_key"}, {Variable: "BRAVE_API_KEY", Key: "search.brave.api_key"},
 		},
-		EnvIgnore: []string{"NANOCLAW_CONFIG", "NANOCLAW_TOKEN", "NANOCLAW_SERVER", "NANOCLAW_TEST_SEED", "NANOCLAW_TEST_FULL", "NANOCLAW_TEST_REDIS_URL", "NANOCLAW_TEST_MYSQL_DSN", "NANOCLAW_TEST_S3_GATEWAY"},
+		EnvIgnore: []string{"NANOCLAW_CONFIG", "NANOCLAW_TOKEN", "NANOCLAW_SERVER", "NANOCLAW_TEST_SEED", "NANOCLAW_TEST_FULL", "NANOCLAW_TEST_PROGRAMS", "NANOCLAW_TEST_REDIS_URL", "NANOCLAW_TEST_MYSQL_DSN", "NANOCLAW_TEST_S3_GATEWAY"},
 		Flags:     o.Flags, Origins: o.Origins, Secrets: secrets,
 	})
 	if err != nil {

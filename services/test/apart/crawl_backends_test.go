@@ -16,6 +16,7 @@ import (
 	taskmanagerv1 "github.com/nanoclaw/nanoclaw/gen/go/nanoclaw/taskmanager/v1"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/addrtest"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/auth"
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/sampletest"
 	"github.com/nanoclaw/nanoclaw/services/test/internal/world"
 )
 
@@ -29,7 +30,7 @@ const (
 // Three fetchers and two task managers share the work; any of them may die at
 // any moment.
 func TestCrawlsOfManyProcessesLoseNothingWhenTheseAreKilled(t *testing.T) {
-	random := world.Random(world.Seed(t))
+	random := sampletest.Random(sampletest.Seed(t))
 	w := world.New(t, answering)
 	site := w.NewSites(t, 5, 50*time.Millisecond, "")
 	onBackends(t, w)

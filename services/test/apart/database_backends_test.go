@@ -21,6 +21,7 @@ import (
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/addrtest"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/config"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/rpcerr"
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/sampletest"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/store"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/store/storetest"
 	"github.com/nanoclaw/nanoclaw/services/internal/suite"
@@ -188,7 +189,7 @@ func TestADatabaseThatIsSlowIsWaitedFor(t *testing.T) {
 	var reading sync.WaitGroup
 	reading.Go(func() { r.watch(ctx, a, b) })
 	pause := 300 * time.Millisecond
-	if world.Full() {
+	if sampletest.Full() {
 		pause = 2 * time.Second
 	}
 	l.set(faults{delay: pause})

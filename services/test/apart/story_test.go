@@ -17,6 +17,7 @@ import (
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/auth"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/otlptest"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/rpcerr"
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/sampletest"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/telemetry"
 	"github.com/nanoclaw/nanoclaw/services/test/internal/world"
 )
@@ -204,7 +205,7 @@ func TestARevokedTokenIsRefusedEverywhere(t *testing.T) {
 	if err := search(freshToken); status.Code(err) != codes.Unauthenticated {
 		t.Errorf("a token that search did not know: %v", err)
 	}
-	if !world.Full() {
+	if !sampletest.Full() {
 		return // search may remember the other for a minute
 	}
 	revoked := time.Now()

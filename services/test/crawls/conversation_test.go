@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/sampletest"
 	"github.com/nanoclaw/nanoclaw/services/test/internal/world"
 )
 
@@ -72,7 +73,7 @@ func TestAModelSearchesCrawlsWaitsAndSumsUp(t *testing.T) {
 func TestNoHostIsAskedFasterThanItsRobotsAllow(t *testing.T) {
 	const delay = time.Second
 	w := world.New(t, "turns: [{replies: [{steps: [{text: x}]}]}]")
-	site := w.NewSites(t, world.Sample(4, 20), 0, "User-agent: *\nCrawl-delay: 1\nDisallow: /secret\n")
+	site := w.NewSites(t, sampletest.Count(4, 20), 0, "User-agent: *\nCrawl-delay: 1\nDisallow: /secret\n")
 	s := w.Start(t)
 	c := world.ClientOf(s)
 	t.Cleanup(c.HTTP.CloseIdleConnections)

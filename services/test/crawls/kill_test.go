@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/sampletest"
 	"github.com/nanoclaw/nanoclaw/services/test/internal/world"
 )
 
@@ -23,8 +24,8 @@ const within = 2 * time.Minute
 
 func TestNoPageIsLostOrRecordedTwiceWhenTheProcessIsKilled(t *testing.T) {
 	t.Parallel()
-	kills := world.Sample(5, 20)
-	random := world.Random(world.Seed(t))
+	kills := sampletest.Count(5, 20)
+	random := sampletest.Random(sampletest.Seed(t))
 	w := world.New(t, "turns: [{replies: [{steps: [{text: x}]}]}]")
 	site := w.NewSites(t, sites, 50*time.Millisecond, "")
 	config := w.ConfigFile(t)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/config"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/rpc"
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/sampletest"
 	"github.com/nanoclaw/nanoclaw/services/orchestrator"
 	"github.com/nanoclaw/nanoclaw/services/test/internal/world"
 	"github.com/nanoclaw/nanoclaw/services/toolkit"
@@ -59,10 +60,10 @@ const atOnce = 64
 // same by a user who asks over REST: text, thoughts, calls as they reach the tool,
 // the reason to stop, failures, usage, and what the next request sends back.
 func TestEveryRecordedAnswerIsReadRightByTheRunningSuite(t *testing.T) {
-	seed := world.Seed(t)
+	seed := sampletest.Seed(t)
 	var all []*recorded
 	for i, s := range corpus(t) {
-		for cut := range 2 + world.Sample(1, 20) {
+		for cut := range 2 + sampletest.Count(1, 20) {
 			how, next := fmt.Sprintf("cut %d", cut-1), pieces(200, seed+uint64(1000*i+cut))
 			switch cut {
 			case 0:

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/sampletest"
 	"github.com/nanoclaw/nanoclaw/services/test/internal/world"
 )
 
@@ -234,7 +235,7 @@ func TestAMessageIsSentTwiceUnderOneKey(t *testing.T) {
 func TestASlowReaderHoldsNobodyUp(t *testing.T) {
 	t.Parallel()
 	const line = "0123456789abcdef, and so on, 爪\n"
-	lines := world.Sample(60_000, 200_000) // 2 MB, or more than 6
+	lines := sampletest.Count(60_000, 200_000) // 2 MB, or more than 6
 	w := world.New(t, fmt.Sprintf("chunk: 65536\nturns:\n  - replies:\n      - steps: [{text: %q}]\n", strings.Repeat(line, lines)))
 	c := world.ClientOf(w.Start(t))
 	id := c.Conversation(t)

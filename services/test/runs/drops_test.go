@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/sampletest"
 	"github.com/nanoclaw/nanoclaw/services/test/internal/world"
 )
 
@@ -22,10 +23,10 @@ func TestARunIsReadWholeOverTwentyDroppedConnections(t *testing.T) {
 	w := world.New(t, longAnswer())
 	w.Config.Runs.PerUser = 64
 	c := world.ClientOf(w.Start(t))
-	for _, seed := range seeds(t, world.Sample(4, 60)) {
+	for _, seed := range seeds(t, sampletest.Count(4, 60)) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			t.Parallel()
-			line := &badLine{Client: c, rng: world.Random(seed), drops: drops, conversation: c.Conversation(t), page: w.Site.URL + "/article", key: fmt.Sprint("seed-", seed)}
+			line := &badLine{Client: c, rng: sampletest.Random(seed), drops: drops, conversation: c.Conversation(t), page: w.Site.URL + "/article", key: fmt.Sprint("seed-", seed)}
 			line.read(t)
 			log := checkRun(t, c, line.conversation, line.run.RunID, &line.run, <-line.uncut)
 			if log.Done == nil || len(log.Calls) != 5 || len(log.Results) != 5 || len(log.Restarts) != 0 {

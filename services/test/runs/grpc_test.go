@@ -18,6 +18,7 @@ import (
 
 	pb "github.com/nanoclaw/nanoclaw/gen/go/nanoclaw/orchestrator/v1"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/rpcerr"
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/sampletest"
 	"github.com/nanoclaw/nanoclaw/services/test/internal/world"
 )
 
@@ -278,7 +279,7 @@ func TestARevokedTokenIsRefused(t *testing.T) {
 		t.Error("a good token is refused")
 	}
 	c.Data(t, "DELETE", "/api/tokens/"+id, nil)
-	if !world.Full() {
+	if !sampletest.Full() {
 		return // the minute of the cache is tested where the cache is
 	}
 	eventually(t, revokedWithin+5*time.Second, "the revoked token is refused", func() bool { return refused(b, rest) })

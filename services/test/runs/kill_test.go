@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/sampletest"
 	"github.com/nanoclaw/nanoclaw/services/test/internal/world"
 )
 
@@ -203,9 +204,9 @@ func TestARunGoesOnAfterKill9(t *testing.T) {
 func TestARunGoesOnAfterKill9AtAnyMoment(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
-	for _, seed := range seeds(t, world.Sample(6, 150)) {
+	for _, seed := range seeds(t, sampletest.Count(6, 150)) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
-			h.survive(t, moment{after: time.Duration(world.Random(seed).IntN(400)) * time.Millisecond})
+			h.survive(t, moment{after: time.Duration(sampletest.Random(seed).IntN(400)) * time.Millisecond})
 		})
 	}
 	h.leave(t)

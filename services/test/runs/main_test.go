@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/sampletest"
 	"github.com/nanoclaw/nanoclaw/services/test/internal/world"
 )
 
@@ -30,7 +31,7 @@ func TestMain(m *testing.M) {
 // seeds are n seeds after that of the tests.
 func seeds(t testing.TB, n int) []uint64 {
 	t.Helper()
-	first := world.Seed(t)
+	first := sampletest.Seed(t)
 	all := make([]uint64, n)
 	for i := range all {
 		all[i] = first + uint64(i)

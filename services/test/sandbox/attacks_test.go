@@ -17,7 +17,7 @@ import (
 
 	sandboxv1 "github.com/nanoclaw/nanoclaw/gen/go/nanoclaw/sandbox/v1"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/gcpace"
-	"github.com/nanoclaw/nanoclaw/services/test/internal/world"
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/sampletest"
 )
 
 // attack is a program that means harm.
@@ -117,7 +117,7 @@ print(bad or "all refused")
 }
 
 func TestAttacksAreAnsweredAndLeaveTheServerAsItWas(t *testing.T) {
-	testAttacks(t, startServer(t, 0), world.Sample(10, len(attacks)))
+	testAttacks(t, startServer(t, 0), sampletest.Count(10, len(attacks)))
 }
 
 func TestAttacksOnTheServerOfAPlainUser(t *testing.T) {
@@ -125,7 +125,7 @@ func TestAttacksOnTheServerOfAPlainUser(t *testing.T) {
 		t.Log("the other test was run by one")
 		return
 	}
-	testAttacks(t, startServer(t, nobody), world.Sample(6, len(attacks)))
+	testAttacks(t, startServer(t, nobody), sampletest.Count(6, len(attacks)))
 }
 
 func testAttacks(t *testing.T, s *server, n int) {
@@ -137,7 +137,7 @@ func testAttacks(t *testing.T, s *server, n int) {
 
 	chosen := slices.Clone(attacks)
 	if n < len(chosen) {
-		random := world.Random(world.Seed(t))
+		random := sampletest.Random(sampletest.Seed(t))
 		random.Shuffle(len(chosen), func(i, j int) { chosen[i], chosen[j] = chosen[j], chosen[i] })
 	}
 	before := memory(t, s.Pid)

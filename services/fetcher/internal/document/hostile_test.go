@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"os"
 	"runtime"
 	"strings"
 	"testing"
@@ -16,6 +15,7 @@ import (
 	"github.com/xuri/excelize/v2"
 
 	"github.com/nanoclaw/nanoclaw/services/fetcher/internal/contenttype"
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/sampletest"
 )
 
 // bomb is an Office file one of whose parts unpacks to size bytes.
@@ -136,7 +136,7 @@ func TestBombsAreRefusedOrCut(t *testing.T) {
 		}, contenttype.PPTX},
 		{"a workbook that promises 300 MiB", func() string { return promise(t, "xl/sharedStrings.xml", 300<<20) }, contenttype.XLSX},
 	}
-	if os.Getenv("NANOCLAW_TEST_FULL") != "1" { // the others take seconds each
+	if !sampletest.Full() { // the others take seconds each
 		tests = tests[len(tests)-1:]
 	}
 	for _, tt := range tests {

@@ -11,8 +11,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/sampletest"
 	"github.com/nanoclaw/nanoclaw/services/orchestrator/internal/provider"
 )
 
@@ -125,8 +125,7 @@ var endpointRules = map[string]rules{
 // through the one place where history becomes a prompt, and the one where a prompt
 // becomes a request.
 func TestEveryHistoryBecomesARequestThatTheEndpointTakes(t *testing.T) {
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
+	seed := sampletest.Seed(t)
 	for _, name := range provider.ProfileNames() {
 		for _, mode := range []provider.ToolMode{provider.ToolsNative, provider.ToolsPrompted} {
 			t.Run(fmt.Sprintf("%s, %s", name, mode), func(t *testing.T) {
@@ -137,7 +136,7 @@ func TestEveryHistoryBecomesARequestThatTheEndpointTakes(t *testing.T) {
 				}
 				end := &recorder{signed: demand.signed}
 				client := clientFor(t, name, mode, end)
-				for range 25 {
+				for range sampletest.Count(8, 100) {
 					tryHistory(t, client, end, demand, rnd)
 				}
 			})

@@ -6,12 +6,14 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/sampletest"
 )
 
 // The same calls where the model has no tool calls and writes them into its text,
 // in all ways of cutting it.
 func TestEveryRecordedCallComesBackFromATextThatHoldsIt(t *testing.T) {
-	total, step := 0, counted(5, 1)
+	total, step := 0, sampletest.Count(5, 1)
 	for _, set := range bfclSets {
 		for i, c := range bfcl(t, set) {
 			if i%step != 0 {

@@ -4,22 +4,15 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
 	"runtime"
 	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
 	"time"
-)
 
-// counted is short, or all when the long counts are asked for.
-func counted(short, all int) int {
-	if os.Getenv("NANOCLAW_TEST_FULL") == "1" {
-		return all
-	}
-	return short
-}
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/sampletest"
+)
 
 // raced reports whether the race detector is on. It drops what sync.Pool keeps, so
 // that what is allocated then says nothing.
@@ -107,7 +100,7 @@ func TestFloodsEndInWordsAndNotInMemory(t *testing.T) {
 	}
 	hermes := Profile{TextCalls: Hermes, AnyTool: true}
 	const line, calls = "a line of the stream is over the size limit", "more than 128 tool calls"
-	limit := counted(1<<19, DefaultMaxMessage)
+	limit := sampletest.Count(1<<19, DefaultMaxMessage)
 	message := fmt.Sprintf("the answer is longer than %d bytes", limit)
 	tests := []struct {
 		name    string
@@ -183,7 +176,7 @@ func allocatedBytes() int64 {
 }
 
 func TestAMillionSmallPiecesCostLittleEach(t *testing.T) {
-	n := counted(5_000, 1_000_000)
+	n := sampletest.Count(5_000, 1_000_000)
 	if raced() { // each takes 100 times as long then
 		n = min(n, 50_000)
 	}
@@ -262,7 +255,7 @@ func TestAMillionSmallPiecesCostLittleEach(t *testing.T) {
 }
 
 func TestAMillionEventsOfNothingCostNothing(t *testing.T) {
-	n := counted(100_000, 1_000_000)
+	n := sampletest.Count(100_000, 1_000_000)
 	for _, tt := range []struct{ name, unit string }{
 		{"empty events", "data:\n\n"},
 		{"comments", ": keep-alive\n\n"},

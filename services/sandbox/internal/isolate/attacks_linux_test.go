@@ -5,16 +5,16 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/sampletest"
 )
 
 // endless is the context of a program that nobody cancels.
@@ -32,18 +32,11 @@ func allAttacks() []attack {
 // group some.
 func chosen(t *testing.T, n int) []attack {
 	all := allAttacks()
-	if os.Getenv("NANOCLAW_TEST_FULL") == "1" {
+	if sampletest.Full() {
 		return all
 	}
-	seed := uint64(time.Now().UnixNano() % 1_000_000)
-	if s := os.Getenv("NANOCLAW_TEST_SEED"); s != "" {
-		var err error
-		if seed, err = strconv.ParseUint(s, 10, 64); err != nil {
-			t.Fatalf("NANOCLAW_TEST_SEED: %v", err)
-		}
-	}
-	t.Logf("%d of %d attacks; repeat with NANOCLAW_TEST_SEED=%d, or all with NANOCLAW_TEST_FULL=1", n, len(all), seed)
-	rand.New(rand.NewPCG(seed, 0x6e616e6f)).Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+	t.Logf("%d of %d attacks; NANOCLAW_TEST_FULL=1 tries all", n, len(all))
+	sampletest.Random(sampletest.Seed(t)).Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 	// A round through the groups takes one of each.
 	byGroup := map[string]int{}
 	slices.SortStableFunc(all, func(a, b attack) int { return strings.Compare(a.group, b.group) })
@@ -74,7 +67,7 @@ func TestAttacksAreHeldByTheSandboxOfAPlainUser(t *testing.T) {
 		return
 	}
 	tests := "TestAttacksAreHeldByTheSandbox"
-	if os.Getenv("NANOCLAW_TEST_FULL") == "1" {
+	if sampletest.Full() {
 		tests = "(" + tests + "|TestLife|TestMachinesThatCannotIsolateRunNothing)"
 	}
 	out, err := plainUser(t, "^"+tests+"$").CombinedOutput()

@@ -14,6 +14,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/sampletest"
 )
 
 func count(t *testing.T, text string, q Query) Answer {
@@ -126,10 +128,7 @@ func TestATextThatChangesIsNotAnsweredWrongly(t *testing.T) {
 // A log of 200 MB in the full count, of 10 MB otherwise, is counted with the
 // memory of its different lines.
 func TestABigLogIsCountedInLittleMemory(t *testing.T) {
-	size := int64(10 << 20)
-	if os.Getenv("NANOCLAW_TEST_FULL") == "1" {
-		size = 200 << 20
-	}
+	size := int64(sampletest.Count(10<<20, 200<<20))
 	f, err := os.Create(filepath.Join(t.TempDir(), "big.log"))
 	if err != nil {
 		t.Fatal(err)

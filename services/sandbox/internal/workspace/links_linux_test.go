@@ -14,6 +14,7 @@ import (
 	"google.golang.org/grpc/codes"
 
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/rpcerr"
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/sampletest"
 )
 
 // canary is a folder outside of every workspace; nothing of it may be read,
@@ -169,10 +170,7 @@ func swapper(t *testing.T, dir string, out canary, random *rand.Rand, stop <-cha
 var swapped = []string{"d", "d/d", "f", "d/f", "d/d/f"}
 
 func TestAgainstASwapperNothingEscapes(t *testing.T) {
-	operations := 1000
-	if os.Getenv("NANOCLAW_TEST_FULL") == "1" {
-		operations = 10_000
-	}
+	operations := sampletest.Count(1000, 10_000)
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	out := newCanary(t)

@@ -11,6 +11,8 @@ import (
 
 	"golang.org/x/sys/unix"
 	"google.golang.org/grpc/codes"
+
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/sampletest"
 )
 
 func TestAFileIsWrittenReadListedAndDeleted(t *testing.T) {
@@ -193,10 +195,7 @@ func TestAFileThatIsNotFinishedIsNeverSeen(t *testing.T) {
 // removal.
 func TestTreesOfProgramsAreRemoved(t *testing.T) {
 	s := newStore(t, roomy)
-	levels := 500
-	if os.Getenv("NANOCLAW_TEST_FULL") == "1" {
-		levels = 5000
-	}
+	levels := sampletest.Count(500, 5000)
 	for _, remove := range []func(id string) error{
 		func(id string) error { return s.Delete(t.Context(), ann, id, "top", true) },
 		func(id string) error { return s.DeleteWorkspace(t.Context(), ann, id) },

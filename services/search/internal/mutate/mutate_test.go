@@ -7,7 +7,6 @@ import (
 	"bytes"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -15,6 +14,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/sampletest"
 	"github.com/nanoclaw/nanoclaw/services/search/internal/adapter"
 	"github.com/nanoclaw/nanoclaw/services/search/internal/adaptertest"
 	"github.com/nanoclaw/nanoclaw/services/search/internal/catalog"
@@ -144,14 +144,8 @@ func pairs(of []mutation, n int) []mutation {
 }
 
 // Pairs drawn for each captured page and for each page made by hand, which are
-// small: a sample, or twelve times as many with NANOCLAW_TEST_FULL=1.
-var pairsCaptured, pairsHandMade = 5, 10
-
-func init() {
-	if os.Getenv("NANOCLAW_TEST_FULL") == "1" {
-		pairsCaptured, pairsHandMade = 60, 120
-	}
-}
+// small.
+var pairsCaptured, pairsHandMade = sampletest.Count(5, 60), sampletest.Count(10, 120)
 
 // hold parses a broken answer. readable says that the answer was empty before
 // it was broken, and may be so after.

@@ -1,4 +1,6 @@
-package world
+// Package sampletest makes a sample of a test that takes long: the ordinary lane
+// runs that, make test-faults everything.
+package sampletest
 
 import (
 	"math/rand/v2"
@@ -11,8 +13,8 @@ import (
 // Full reports whether the long counts are asked for, as make test-faults does.
 func Full() bool { return os.Getenv("NANOCLAW_TEST_FULL") == "1" }
 
-// Sample is short, or all when the long counts are asked for.
-func Sample(short, all int) int {
+// Count is short, or all when the long counts are asked for.
+func Count(short, all int) int {
 	if Full() {
 		return all
 	}
