@@ -276,11 +276,11 @@ func TestHeavyDocumentsWaitForTheirTurn(t *testing.T) {
 func TestTheTimeInWhichThePDFReaderIsMadeReadyIsNotTheDocuments(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newReader(t)
-		compile, made := r.pdf.compile, 0
-		r.pdf.compile = func(ctx context.Context, c wazero.CompilationCache) error {
-			made++
+		boots := 0
+		r.pdf.boot = func(ctx context.Context, c wazero.CompilationCache) (*machine, error) {
+			boots++
 			time.Sleep(2 * maxTime)
-			return compile(ctx, c)
+			return boot(ctx, c)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), maxTime)
 		defer cancel()
@@ -288,20 +288,20 @@ func TestTheTimeInWhichThePDFReaderIsMadeReadyIsNotTheDocuments(t *testing.T) {
 			t.Errorf("a caller who waits no longer: %v", err)
 		}
 		// What that one began goes on.
-		if d, err := r.Read(t.Context(), request(pdfOf("x"), contenttype.PDF)); err != nil || d.Text() != "x" || made != 1 {
-			t.Errorf("%v, made %d times", err, made)
+		if d, err := r.Read(t.Context(), request(pdfOf("x"), contenttype.PDF)); err != nil || d.Text() != "x" || boots != 1 {
+			t.Errorf("%v, booted %d times", err, boots)
 		}
 	})
 }
 
 func TestThePDFReaderIsMadeReadyAgainAfterAFailure(t *testing.T) {
 	r := newReader(t)
-	compile, tries := r.pdf.compile, 0
-	r.pdf.compile = func(ctx context.Context, c wazero.CompilationCache) error {
+	tries := 0
+	r.pdf.boot = func(ctx context.Context, c wazero.CompilationCache) (*machine, error) {
 		if tries++; tries == 1 {
-			return errors.New("no memory")
+			return nil, errors.New("no memory")
 		}
-		return compile(ctx, c)
+		return boot(ctx, c)
 	}
 	var e *Error
 	if _, err := r.Read(t.Context(), request(pdfOf("x"), contenttype.PDF)); err == nil || errors.As(err, &e) {

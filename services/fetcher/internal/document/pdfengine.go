@@ -24,19 +24,21 @@ import (
 // shared, and made at the first PDF.
 type pdfEngine struct {
 	cacheDir string
-	// compile is tryOut, but for tests.
-	compile func(context.Context, wazero.CompilationCache) error
+	// boot is boot, but for tests.
+	boot func(context.Context, wazero.CompilationCache) (*machine, error)
 
-	mu        sync.Mutex
-	cache     wazero.CompilationCache
-	compiling *compilation // nil before the first PDF, and after a failure
+	mu    sync.Mutex
+	cache wazero.CompilationCache
+	made  *compilation // nil before the first PDF, and after a failure
 }
 
-// compilation is the program being compiled, and once done is closed compiled.
+// compilation is the program being compiled, by booting the first machine; once
+// done is closed it is compiled.
 type compilation struct {
 	cancel context.CancelFunc
 	done   chan struct{}
-	err    error // guarded by done
+	err    error    // guarded by done
+	first  *machine // guarded by done, then by mu; nil when it is used
 }
 
 // machine is PDFium for one document.
@@ -50,7 +52,7 @@ type machine struct {
 // 300 MB, once. That goes on when ctx ends: whoever comes next has less to wait.
 func (e *pdfEngine) prepare(ctx context.Context) error {
 	e.mu.Lock()
-	c := e.compiling
+	c := e.made
 	if c == nil {
 		c = e.begin()
 	}
@@ -67,58 +69,62 @@ func (e *pdfEngine) prepare(ctx context.Context) error {
 func (e *pdfEngine) begin() *compilation {
 	life, cancel := context.WithCancel(context.Background())
 	c := &compilation{cancel: cancel, done: make(chan struct{})}
-	e.compiling = c
+	e.made = c
 	compiled := e.compiled()
 	go func() {
 		defer close(c.done)
-		if c.err = e.compile(life, compiled); c.err == nil {
+		if c.first, c.err = e.boot(life, compiled); c.err == nil {
 			return
 		}
+		cancel()
 		c.err = fmt.Errorf("make the PDF reader ready: %w", c.err)
 		e.mu.Lock()
 		defer e.mu.Unlock()
-		e.compiling = nil // the next PDF tries again
+		e.made = nil // the next PDF tries again
 	}()
 	return c
 }
 
-// tryOut boots a machine and throws it away, which leaves the program compiled.
-func tryOut(ctx context.Context, compiled wazero.CompilationCache) error {
-	// By more than one worker it can also be cancelled.
-	ctx, end := context.WithCancel(experimental.WithCompilationWorkers(ctx, max(2, runtime.GOMAXPROCS(0))))
-	m := &machine{end: end}
-	defer m.close()
-	return m.boot(ctx, compiled)
-}
-
-// start makes a machine that lives as long as ctx; close it after use.
+// start makes a machine that lives as long as ctx; prepare comes before it, and
+// close after use.
 func (e *pdfEngine) start(ctx context.Context) (*machine, error) {
 	e.mu.Lock()
-	compiled := e.compiled()
+	m, compiled := e.made.first, e.compiled()
+	e.made.first = nil
 	e.mu.Unlock()
-	life, end := context.WithCancel(ctx)
-	m := &machine{end: end}
-	if err := m.boot(life, compiled); err != nil {
-		m.close()
+	if m != nil {
+		context.AfterFunc(ctx, m.end)
+		return m, nil
+	}
+	m, err := e.boot(ctx, compiled)
+	if err != nil {
 		return nil, fmt.Errorf("start the PDF reader: %w", err)
 	}
 	return m, nil
 }
 
-func (m *machine) boot(ctx context.Context, compiled wazero.CompilationCache) (err error) {
+// boot starts a machine, and compiles the program first where that was not done.
+func boot(ctx context.Context, compiled wazero.CompilationCache) (*machine, error) {
+	// By more than one worker, compiling can also be cancelled.
+	life, end := context.WithCancel(experimental.WithCompilationWorkers(ctx, max(2, runtime.GOMAXPROCS(0))))
+	m := &machine{end: end}
+	var err error
 	m.pool, err = webassembly.Init(webassembly.Config{
-		Context: ctx, MaxIdle: 1, MaxTotal: 1,
+		Context: life, MaxIdle: 1, MaxTotal: 1,
 		RuntimeConfig: wazero.NewRuntimeConfig().
 			WithCoreFeatures(api.CoreFeaturesV2 | experimental.CoreFeaturesExceptionHandling).
 			WithCloseOnContextDone(true).WithMemoryLimitPages(pdfMemoryPages).WithCompilationCache(compiled),
 		FSConfig: wazero.NewFSConfig(), // no files
 		Stdout:   io.Discard, Stderr: io.Discard,
 	})
-	if err != nil {
-		return err
+	if err == nil {
+		m.Pdfium, err = m.pool.GetInstanceWithContext(life)
 	}
-	m.Pdfium, err = m.pool.GetInstanceWithContext(ctx)
-	return err
+	if err != nil {
+		m.close()
+		return nil, err
+	}
+	return m, nil
 }
 
 func (m *machine) close() {
@@ -144,7 +150,7 @@ func (e *pdfEngine) compiled() wazero.CompilationCache {
 
 func (e *pdfEngine) close() error {
 	e.mu.Lock()
-	c := e.compiling
+	c := e.made
 	e.mu.Unlock()
 	if c != nil {
 		c.cancel()
@@ -152,11 +158,14 @@ func (e *pdfEngine) close() error {
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	if c != nil && c.first != nil {
+		c.first.close()
+	}
 	if e.cache == nil {
 		return nil
 	}
 	err := e.cache.Close(context.Background())
-	e.cache, e.compiling = nil, nil
+	e.cache, e.made = nil, nil
 	return err
 }
 

@@ -25,7 +25,7 @@ type Reader struct {
 
 // NewReader makes a Reader; nothing is started before the first document.
 func NewReader(cfg Config) *Reader {
-	return &Reader{pdf: pdfEngine{cacheDir: cfg.CacheDir, compile: tryOut}, turns: make(chan struct{}, heavyAtOnce)}
+	return &Reader{pdf: pdfEngine{cacheDir: cfg.CacheDir, boot: boot}, turns: make(chan struct{}, heavyAtOnce)}
 }
 
 // Close frees the PDF reader. No document may be read any more.
