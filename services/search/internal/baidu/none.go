@@ -33,10 +33,10 @@ var noneClass = regexp.MustCompile(`(?:^|\s)(?:content_none|nors(?:[-_\s]|$))`)
 // saysNone reports whether a page without a readable row says that the web has
 // none: in the place of the web results, with nothing beside it that may be a row
 // of a layout that is not understood.
-func saysNone(doc *goquery.Document) bool {
+func saysNone(doc *goquery.Document, asked string) bool {
 	marks := doc.FindMatcher(nothing).FilterFunction(func(_ int, s *goquery.Selection) bool {
 		return noneClass.MatchString(s.AttrOr("class", "")) && s.ClosestMatcher(aside).Length() == 0 &&
-			s.ClosestMatcher(ofRow).Length() == 0 && noneWords.MatchString(adapter.CleanText(s.Text()))
+			s.ClosestMatcher(ofRow).Length() == 0 && noneWords.MatchString(page.SaysNone(s, asked))
 	})
 	if marks.Length() == 0 {
 		return false

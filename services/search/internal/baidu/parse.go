@@ -21,6 +21,8 @@ var (
 	paid      = cascadia.MustCompile(`[data-tuiguang], [data-placeid], .ec_wise_ad, .EC_result`)
 	paidMark  = cascadia.MustCompile(`.ec-tuiguang, .ec_tuiguang_pplink, a.m[data-tuiguang]`)
 	paidLabel = cascadia.MustCompile(`span.m, a.m`)
+	words     = cascadia.MustCompile(`h3, a:not(.m):not([href*="//e.baidu.com/"]), em:not([class]), .cosc-source-text, .c-showurl, ` +
+		`[data-module="abstract"], .c-abstract, [class*="summary-text"]`)
 	titleLink = cascadia.MustCompile(`h3 a[href]`)
 	minor     = cascadia.MustCompile(`.cos-color-text-minor, .newTimeFactor_before_abs, .c-color-gray2`)
 	site      = cascadia.MustCompile(`.cosc-source-text, [class*="siteLink"], .c-showurl`)
@@ -55,7 +57,7 @@ func read(doc *goquery.Document, r adapter.Response) (adapter.Page, outcome.Outc
 		}
 	})
 	switch {
-	case rows.Seen() == 0 && saysNone(doc):
+	case rows.Seen() == 0 && saysNone(doc, correction.Asked(doc, r.Query)):
 		return adapter.Page{}, outcome.Because(outcome.EmptyVerified, "baidu says that there are no results")
 	case results.Length() == 0:
 		return adapter.Page{}, outcome.Because(outcome.LayoutUnrecognised, "no list of results")
@@ -67,10 +69,7 @@ func read(doc *goquery.Document, r adapter.Response) (adapter.Page, outcome.Outc
 // label that stands outside of its title and its text.
 func isPaid(row *goquery.Selection) bool {
 	return row.IsMatcher(paid) || row.FindMatcher(paidMark).Length() > 0 ||
-		row.FindMatcher(paidLabel).FilterFunction(func(_ int, s *goquery.Selection) bool {
-			text := adapter.CleanText(s.Text())
-			return text == "广告" || text == "推广"
-		}).Length() > 0
+		page.Labelled(row.FindMatcher(paidLabel), words) || page.Labelled(row, words)
 }
 
 // readRow is false for a row that leads to an advertisement or into Baidu's own

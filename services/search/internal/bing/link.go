@@ -10,10 +10,11 @@ import (
 
 var home = &url.URL{Scheme: "https", Host: "www.bing.com", Path: "/search"}
 
-// target unwraps an address of a result page. Bing's click counter is
-// /ck/a?...&u=a1<base64url of the address>; it is unwrapped on Bing's hosts
-// alone, since other sites have parameters named u too (markitdown#2540), and
-// by host rather than by text, since addresses may well contain "bing.com".
+// target unwraps an address of a result page. Bing's click counters are
+// /ck/a?...&u=a1<base64url of the address> and /alink/link?url=<address>. They are
+// unwrapped on Bing's hosts alone, since other sites have parameters named u too
+// (markitdown#2540), and by host rather than by text, since addresses may well
+// contain "bing.com".
 func target(href string) (string, page.LinkKind) {
 	return unwrap(href, maxWrappings)
 }
@@ -30,11 +31,9 @@ func unwrap(href string, wrappings int) (string, page.LinkKind) {
 		return u.String(), page.Target
 	}
 	switch {
-	case u.Path == "/ck/a" && wrappings == 0:
-		return "", page.Broken
-	case u.Path == "/ck/a":
-		inner, ok := decode(rawParam(u.RawQuery, "u"))
-		if !ok {
+	case u.Path == "/ck/a", u.Path == "/alink/link":
+		inner, ok := wrapped(u)
+		if !ok || wrappings == 0 {
 			return "", page.Broken
 		}
 		if strings.HasPrefix(inner, "/") {
@@ -46,6 +45,15 @@ func unwrap(href string, wrappings int) (string, page.LinkKind) {
 		return "", page.Internal
 	}
 	return u.String(), page.Target
+}
+
+// wrapped is the address in a counter of clicks.
+func wrapped(counter *url.URL) (string, bool) {
+	if counter.Path == "/alink/link" {
+		inner := counter.Query().Get("url")
+		return inner, inner != ""
+	}
+	return decode(rawParam(counter.RawQuery, "u"))
 }
 
 // rawParam finds a parameter without the strictness of url.ParseQuery: these

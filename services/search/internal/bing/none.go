@@ -26,7 +26,9 @@ func none() (adapter.Page, outcome.Outcome) {
 // saysNone reports whether the list itself says that there are no results. That
 // wins over rows: Bing fills such pages with rows of other queries. A mark
 // without words says nothing.
-func saysNone(marks *goquery.Selection) bool { return adapter.CleanText(marks.Text()) != "" }
+func saysNone(marks *goquery.Selection, asked string) bool {
+	return marks.FilterFunction(func(_ int, s *goquery.Selection) bool { return page.SaysNone(s, asked) != "" }).Length() > 0
+}
 
 // saysNoneElsewhere reports whether a page without a readable row says so in
 // another place. Answers have marks of their own there ("no images"), so the mark
@@ -35,7 +37,7 @@ func saysNone(marks *goquery.Selection) bool { return adapter.CleanText(marks.Te
 func saysNoneElsewhere(doc *goquery.Document, r adapter.Response) bool {
 	asked := strings.ToLower(adapter.CleanText(correction.Asked(doc, r.Query)))
 	marks := doc.FindMatcher(outside).FilterFunction(func(_ int, s *goquery.Selection) bool {
-		return asked != "" && strings.Contains(strings.ToLower(adapter.CleanText(s.Text())), asked) &&
+		return asked != "" && strings.Contains(strings.ToLower(page.SaysNone(s, asked)), asked) &&
 			s.ClosestMatcher(sidebar).Length() == 0 && s.ClosestMatcher(organic).Length() == 0 && s.FindMatcher(organic).Length() == 0
 	})
 	if marks.Length() == 0 {

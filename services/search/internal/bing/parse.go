@@ -7,6 +7,7 @@ import (
 	"github.com/andybalholm/cascadia"
 
 	"github.com/nanoclaw/nanoclaw/services/search/internal/adapter"
+	"github.com/nanoclaw/nanoclaw/services/search/internal/correction"
 	"github.com/nanoclaw/nanoclaw/services/search/internal/outcome"
 	"github.com/nanoclaw/nanoclaw/services/search/internal/page"
 	"github.com/nanoclaw/nanoclaw/services/search/internal/pubdate"
@@ -17,6 +18,7 @@ var (
 	organic   = cascadia.MustCompile(`li.b_algo`)
 	paid      = cascadia.MustCompile(`.b_ad, .b_adTop, .b_adMiddle, .b_adBottom, .b_adLastChild`)
 	paidLabel = cascadia.MustCompile(`.b_adSlug, .b_adlabel`)
+	words     = cascadia.MustCompile(`h2, p, a, cite, strong, li, .b_deep, .b_deepdesk, .b_vList, .b_factrow`)
 	titleLink = cascadia.MustCompile(`h2 a[href]`)
 	siteLink  = cascadia.MustCompile(`.b_tpcn a[href]`)
 	inner     = cascadia.MustCompile(`li, .b_deep, .b_deepdesk, .b_vList`)
@@ -47,12 +49,12 @@ func readList(doc *goquery.Document, r adapter.Response) (adapter.Page, outcome.
 		}
 		return adapter.Page{}, outcome.Because(outcome.LayoutUnrecognised, "no list of results")
 	}
-	if saysNone(results.ChildrenMatcher(nothing)) {
+	if saysNone(results.ChildrenMatcher(nothing), correction.Asked(doc, r.Query)) {
 		return none()
 	}
 	var rows adapter.Rows
 	results.ChildrenMatcher(organic).Each(func(_ int, li *goquery.Selection) {
-		if !li.IsMatcher(paid) && li.FindMatcher(paidLabel).Length() == 0 {
+		if !li.IsMatcher(paid) && li.FindMatcher(paidLabel).Length() == 0 && !page.Labelled(li, words) {
 			readRow(&rows, li, r)
 		}
 	})

@@ -136,6 +136,13 @@ func (p page) byWords() Verdict {
 	return Verdict{}
 }
 
+// Fails reports whether a text says that results could not be had, are kept back
+// or are not for robots, other than in words of the query that was asked.
+func Fails(text, asked string) bool {
+	p, text := page{asked: folded(asked)}, folded(text)
+	return p.says(text, failing) || p.says(text, suspecting)
+}
+
 // bare is how many characters a page without scripts asked for may show and
 // still count as a shell.
 const bare = 600

@@ -26,6 +26,15 @@ func TestHandMadePagesAreReadAsWritten(t *testing.T) {
 	adaptertest.Reads(t, "lite_", NewLite(""))
 }
 
+func TestWhatAnswersBesideTheResultsSayIsNotAboutThem(t *testing.T) {
+	for _, class := range []string{"zci", "js-zci-x", "module--images", "react-module"} {
+		body := `<form><input name="q" value="tea"></form><div id="links"><div class="` + class + `"><p>No results</p></div></div>`
+		if _, o := NewHTML("").Parse(adapter.Response{Status: 200, Body: []byte(body)}); o.Code != outcome.LayoutUnrecognised {
+			t.Errorf("%s: %s (%s)", class, o.Code, o.Detail)
+		}
+	}
+}
+
 // known are the fields that DuckDuckGo takes from us.
 var known = []string{"q", "b", "kl", "df", "kp"}
 

@@ -35,14 +35,15 @@ func readLite(doc *goquery.Document, r adapter.Response) (adapter.Page, outcome.
 		rows  adapter.Rows
 		link  *goquery.Selection
 		entry adapter.Result
+		sold  bool
 	)
 	flush := func() {
-		if link != nil {
+		if link != nil && !sold {
 			add(&rows, link, r, entry)
 		}
-		link, entry = nil, adapter.Result{}
+		link, entry, sold = nil, adapter.Result{}, false
 	}
-	doc.FindMatcher(liteRow).NotMatcher(paid).Each(func(_ int, tr *goquery.Selection) {
+	doc.FindMatcher(liteRow).Each(func(_ int, tr *goquery.Selection) {
 		if tr.FindMatcher(liteRow).Length() > 0 {
 			return // a table around tables
 		}
@@ -50,6 +51,7 @@ func readLite(doc *goquery.Document, r adapter.Response) (adapter.Page, outcome.
 			flush()
 			link = a
 		}
+		sold = sold || tr.ClosestMatcher(paid).Length() > 0 || tr.FindMatcher(paidPart).Length() > 0 || page.Labelled(tr, words)
 		if s := tr.FindMatcher(liteSnippet).First(); s.Length() > 0 {
 			entry.Snippet = adapter.CleanText(s.Text())
 		}

@@ -18,13 +18,17 @@ var (
 	markOrText = cascadia.MustCompile(`.result--no-result, .no-results, div, p, span, td`)
 	paid       = cascadia.MustCompile(`.result--ad, .results--ad, .results--ads, .result-sponsored`)
 	paidBadge  = cascadia.MustCompile(`.badge--ad, .badge--ad-wrap`)
-	// zeroClick is the answer above the results: what it says is not about them.
-	zeroClick = cascadia.MustCompile(`[class*="zci"], [id*="zero_click"], [class*="zero-click"]`)
+	paidPart   = cascadia.MustCompile(`.badge--ad, .badge--ad-wrap, .result-sponsored`)
+	// words are where a row's page speaks.
+	words = cascadia.MustCompile(`.result__a, .result__snippet, .result__url, .result-link, .result-snippet, .link-text, b`)
+	// zeroClick are answers beside the results: what they say is not about them.
+	zeroClick = cascadia.MustCompile(`[class*="zci"], [id*="zero_click"], [class*="zero-click"], [class*="module"]`)
 )
 
 // isPaid reports whether an element is an advertisement or within one.
 func isPaid(s *goquery.Selection) bool {
-	return s.ClosestMatcher(paid).Length() > 0 || s.ClosestMatcher(webResult).FindMatcher(paidBadge).Length() > 0
+	row := s.ClosestMatcher(webResult)
+	return s.ClosestMatcher(paid).Length() > 0 || row.FindMatcher(paidBadge).Length() > 0 || page.Labelled(row, words)
 }
 
 // noneWords are a whole text that says that there are no results, and nothing
@@ -38,7 +42,8 @@ var noneWords = regexp.MustCompile(`^(?:(?:sorry, )?(?:there (?:are|were) )?no r
 
 // moreWords are those of the end of a list: there are no more results than the
 // ones above, which may be there and not understood.
-var moreWords = regexp.MustCompile(`\bmore\b|weitere|\bautres?\b|\bm[aá]s\b|\bmais\b|\baltr[oi]\b|\boutr[oa]s?\b|verdere|\bmeer\b|更多|これ以上`)
+var moreWords = regexp.MustCompile(`\bmore\b|weitere|\bautres?\b|\bplus de\b|\bm[aá]s\b|\bmais\b|\baltr[oi]\b|\boutr[oa]s?\b|verdere|\bmeer\b` +
+	`|\bfler|więcej|další|ďalšie|\btöbb|\bmai sunt\b|enempää|daha fazla|больше|більше|άλλα|مزيد|עוד|เพิ่มเติม|\bthêm\b|더 ?이상|更多|其他|これ以上|もうありません`)
 
 // maxNoneBytes is how long such a text may be; the query is in it.
 const maxNoneBytes = 4 * maxQueryRunes
@@ -62,13 +67,23 @@ func saysNone(in *goquery.Selection, found cascadia.Selector, asked string) bool
 // the web has no results. The words of a link may be the title of a page.
 func isMark(s *goquery.Selection, asked string) bool {
 	text, ok := shortText(s.Nodes[0])
-	text = strings.ToLower(adapter.CleanText(text))
-	if !ok || text == "" || s.ClosestMatcher(zeroClick).Length() > 0 || isPaid(s) || correction.Of(s, asked) != "" ||
-		moreWords.MatchString(strings.ReplaceAll(text, strings.ToLower(adapter.CleanText(asked)), " ")) {
+	text, asked = strings.ToLower(adapter.CleanText(text)), strings.ToLower(adapter.CleanText(asked))
+	if !ok || page.SaysNone(s, asked) == "" || s.ClosestMatcher(zeroClick).Length() > 0 || isPaid(s) || correction.Of(s, asked) != "" ||
+		saysMore(text, asked) {
 		return false
 	}
-	return s.IsMatcher(noResult) ||
-		noneWords.MatchString(text) && s.ClosestMatcher(anyLink).Length() == 0 && s.FindMatcher(anyLink).Length() == 0
+	// A text that stands in the query may be the query, shown once more.
+	return s.IsMatcher(noResult) || noneWords.MatchString(text) && !strings.Contains(asked, strings.TrimRight(text, ".!。")) &&
+		s.ClosestMatcher(anyLink).Length() == 0 && s.FindMatcher(anyLink).Length() == 0
+}
+
+// saysMore reports whether a text has words of the end of a list, other than in a
+// query that is more than such a word and that it names behind its own words.
+func saysMore(text, asked string) bool {
+	if word := moreWords.FindString(asked); word != "" && word != asked && !strings.HasPrefix(text, asked) {
+		text = strings.ReplaceAll(text, asked, " ")
+	}
+	return moreWords.MatchString(text)
 }
 
 // mayBeRow reports whether a link may be that of a row: it is no advertisement, no
@@ -95,6 +110,9 @@ func shortText(n *html.Node) (string, bool) {
 	walk = func(n *html.Node) bool {
 		if nodes++; nodes > maxNodes {
 			return false
+		}
+		if page.Hidden(n) {
+			return true
 		}
 		if n.Type == html.TextNode {
 			b.WriteString(n.Data)

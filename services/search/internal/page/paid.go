@@ -3,6 +3,12 @@ package page
 import (
 	"net/url"
 	"regexp"
+	"strings"
+
+	"github.com/PuerkitoBio/goquery"
+	"golang.org/x/net/html"
+
+	"github.com/nanoclaw/nanoclaw/services/search/internal/adapter"
 )
 
 // adCounters are where engines and those they sell for count the clicks on
@@ -33,6 +39,45 @@ func isPaid(u *url.URL) bool {
 	host := HostOf(u)
 	for _, c := range adCounters {
 		if c.path.MatchString(u.Path) && c.host.MatchString(host) {
+			return true
+		}
+	}
+	return false
+}
+
+// adLabels is what engines write on advertisements, in lower case.
+var adLabels = labels(`ad | advertisement | sponsored | sponsored link | sponsored result | promoted
+	| anzeige | werbung | gesponsert | annonce | sponsorisé | lien sponsorisé | anuncio | patrocinado | publicidad | anúncio | publicidade
+	| annuncio | sponsorizzato | advertentie | gesponsord | reklama | sponsorowane | reklam | annons | sponsrad | реклама
+	| 広告 | スポンサー | 광고 | 广告 | 廣告 | 推广 | 推廣 | 商业推广 | 赞助 | 贊助 | إعلان | ממומן | quảng cáo | iklan | โฆษณา | विज्ञापन`)
+
+func labels(list string) map[string]bool {
+	m := map[string]bool{}
+	for one := range strings.SplitSeq(list, "|") {
+		m[strings.TrimSpace(one)] = true
+	}
+	return m
+}
+
+// Labelled reports whether a row carries the label of an advertisement: an element
+// of it says that and nothing else. words are the elements in which the page that
+// the row leads to speaks: its title, its text, its links, its name.
+func Labelled(row *goquery.Selection, words goquery.Matcher) bool {
+	var walk func(*html.Node) bool
+	walk = func(n *html.Node) bool {
+		var own strings.Builder
+		for c := range n.ChildNodes() {
+			switch {
+			case c.Type == html.TextNode:
+				own.WriteString(c.Data)
+			case c.Type == html.ElementNode && !Hidden(c) && !words.Match(c) && walk(c):
+				return true
+			}
+		}
+		return adLabels[strings.ToLower(strings.Trim(adapter.CleanText(own.String()), " ·•:|()[]"))]
+	}
+	for _, n := range row.Nodes {
+		if walk(n) {
 			return true
 		}
 	}
