@@ -6,6 +6,7 @@ package page
 import (
 	"bytes"
 	"net/http"
+	"regexp"
 
 	"github.com/PuerkitoBio/goquery"
 
@@ -61,9 +62,9 @@ func judge(r adapter.Response, read Reader) (adapter.Page, outcome.Outcome) {
 		return adapter.Page{}, byStatus
 	}
 	p, o := read(doc, r)
-	if o.Code == outcome.EmptyVerified && r.Truncated {
+	if o.Code == outcome.EmptyVerified && (r.Truncated || breaksOff(r.Body)) {
 		// What stands in the part that is missing nobody knows.
-		p, o = adapter.Page{HasList: true}, outcome.Because(outcome.LayoutUnrecognised, "the word for no results")
+		p, o = adapter.Page{HasList: true}, outcome.Because(outcome.LayoutUnrecognised, "the word for no results on a part of a page")
 	}
 	if o.Code == outcome.LayoutUnrecognised {
 		look := classify.Remaining
@@ -79,6 +80,15 @@ func judge(r adapter.Response, read Reader) (adapter.Page, outcome.Outcome) {
 	}
 	return p, o
 }
+
+var (
+	opening = regexp.MustCompile(`(?i)<html[\s>]`)
+	closing = regexp.MustCompile(`(?i)</(?:html|body)[\s>]`)
+)
+
+// breaksOff reports whether a document begins and does not end: not every
+// connection that is lost on the way tells so.
+func breaksOff(body []byte) bool { return opening.Match(body) && !closing.Match(body) }
 
 // Instead judges a page that came where an API's answer should be. It is false
 // when the page is none that is known. A bare refusal is known by its status:
