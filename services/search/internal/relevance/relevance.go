@@ -20,9 +20,12 @@ const (
 	few = 0.1
 	// well is how many words of the query make a match that is no accident: of
 	// one row, where few rows match, and of all rows together where the query
-	// has manyWords.
+	// has manyWords, or someWords and most of several rows match.
 	well      = 2
+	someWords = 3
 	manyWords = 4
+	most      = 0.9
+	several   = 3
 )
 
 // Verdict is what became of the rows.
@@ -80,7 +83,7 @@ func judge(query string, rows []adapter.Result, texts []terms) Verdict {
 	}
 	share := float64(len(matching)) / float64(len(rows))
 	switch {
-	case share < few, len(covered) < needed(words, scripts):
+	case share < few, len(covered) < needed(words, scripts, len(matching), len(rows)):
 		return Verdict{Share: share, Decoy: true}
 	case share >= enough:
 		return Verdict{Kept: rows, Share: share}
@@ -91,20 +94,21 @@ func judge(query string, rows []adapter.Result, texts []terms) Verdict {
 }
 
 // needed is how many words of the query all rows together must have: a single
-// one that stands in the boilerplate of every row is no answer to many. Words of
-// a script that no row uses are left out: a Chinese question about React may
-// well be answered in English.
-func needed(words []string, scripts script) int {
+// one that stands in every row, in its boilerplate or because the engine looked
+// for that word alone, is no answer to many. Words of a script that no row uses are
+// left out: a Chinese question about React may well be answered in English.
+func needed(words []string, scripts script, matching, rows int) int {
 	comparable := 0
 	for _, w := range words {
 		if scriptOf(firstRune(w))&scripts != 0 {
 			comparable++
 		}
 	}
-	if comparable < manyWords {
-		return 1
+	everywhere := rows >= several && float64(matching) >= most*float64(rows)
+	if comparable >= manyWords || comparable >= someWords && everywhere {
+		return well
 	}
-	return well
+	return 1
 }
 
 // readable undoes percent encoding, so that words in a path can be compared.
