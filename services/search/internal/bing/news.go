@@ -68,7 +68,7 @@ func readNews(cards *goquery.Selection, r adapter.Response) (adapter.Page, outco
 	cards.Each(func(_ int, card *goquery.Selection) {
 		link := card.FindMatcher(newsTitle).First()
 		address, kind := target(link.AttrOr("href", ""))
-		if !kind.OfRow() {
+		if !kind.OfRow() || isPaid(card) {
 			return
 		}
 		rows.Add(adapter.Result{

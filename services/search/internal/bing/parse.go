@@ -17,7 +17,7 @@ var (
 	list      = cascadia.MustCompile(`#b_results`)
 	organic   = cascadia.MustCompile(`li.b_algo`)
 	paid      = cascadia.MustCompile(`.b_ad, .b_adTop, .b_adMiddle, .b_adBottom, .b_adLastChild`)
-	paidLabel = cascadia.MustCompile(`.b_adSlug, .b_adlabel`)
+	paidPart  = cascadia.MustCompile(`.b_adSlug, .b_adlabel, .b_ad, .b_adTop, .b_adMiddle, .b_adBottom`)
 	words     = cascadia.MustCompile(`h2, p, a, cite, strong, li, .b_deep, .b_deepdesk, .b_vList, .b_factrow`)
 	titleLink = cascadia.MustCompile(`h2 a[href]`)
 	siteLink  = cascadia.MustCompile(`.b_tpcn a[href]`)
@@ -54,7 +54,7 @@ func readList(doc *goquery.Document, r adapter.Response) (adapter.Page, outcome.
 	}
 	var rows adapter.Rows
 	results.ChildrenMatcher(organic).Each(func(_ int, li *goquery.Selection) {
-		if !li.IsMatcher(paid) && li.FindMatcher(paidLabel).Length() == 0 && !page.Labelled(li, words) {
+		if !isPaid(li) {
 			readRow(&rows, li, r)
 		}
 	})
@@ -62,6 +62,12 @@ func readList(doc *goquery.Document, r adapter.Response) (adapter.Page, outcome.
 		return none()
 	}
 	return rows.Page(alteredQuery(doc, results, r))
+}
+
+// isPaid reports whether a row is an advertisement: by its class, by one of a part,
+// or by its label.
+func isPaid(row *goquery.Selection) bool {
+	return row.IsMatcher(paid) || row.FindMatcher(paidPart).Length() > 0 || page.Labelled(row, words)
 }
 
 func readRow(rows *adapter.Rows, li *goquery.Selection, r adapter.Response) {

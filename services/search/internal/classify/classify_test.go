@@ -93,6 +93,8 @@ func TestPagesInPlaceOfResults(t *testing.T) {
 		{"yahoo's consent by its host", `<form action="https://consent.yahoo.com/v2/x"></form>`, Consent},
 		{"asks for scripts without noscript", `<div>You need to enable JavaScript to run this app.</div>`, JSShell},
 		{"asks for scripts in Chinese", `<p>请启用 JavaScript 后继续</p>`, JSShell},
+		{"asks for scripts in Polish", `<p>Włącz JavaScript, aby kontynuować</p>`, JSShell},
+		{"asks for scripts in Arabic", `<p>يرجى تفعيل JavaScript لعرض النتائج</p>`, JSShell},
 		{"scripts are what was searched for", `<input name="q" value="enable javascript"><p>enable javascript</p>`, None},
 		{"nothing", ``, None},
 		{"a page", `<p>` + text, None},

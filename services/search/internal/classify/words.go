@@ -40,7 +40,7 @@ var continuing = []string{
 
 // enabling are what pages say of scripts that they lack.
 var enabling = []string{
-	"enable", "require", "turn on", "disabled", "turned off", "needed", "needs", "aktiv", "activ", "habilit", "включ", "启用", "开启", "啟用", "有効",
+	"enable", "require", "turn on", "disabled", "turned off", "needed", "needs", "aktiv", "activ", "habilit", "включ", "włącz", "abilita", "schakel", "povol", "etkinleştir", "تفعيل", "הפעל", "bật", "เปิดใช้งาน", "활성화", "увімкн", "启用", "开启", "啟用", "有効",
 }
 
 // failing are words with which a page says that results could not be had, or that

@@ -17,8 +17,7 @@ var (
 	anyLink    = cascadia.MustCompile(`a`)
 	markOrText = cascadia.MustCompile(`.result--no-result, .no-results, div, p, span, td`)
 	paid       = cascadia.MustCompile(`.result--ad, .results--ad, .results--ads, .result-sponsored`)
-	paidBadge  = cascadia.MustCompile(`.badge--ad, .badge--ad-wrap`)
-	paidPart   = cascadia.MustCompile(`.badge--ad, .badge--ad-wrap, .result-sponsored`)
+	paidPart   = cascadia.MustCompile(`.badge--ad, .badge--ad-wrap, .result--ad, .result-sponsored`)
 	// words are where a row's page speaks.
 	words = cascadia.MustCompile(`.result__a, .result__snippet, .result__url, .result-link, .result-snippet, .link-text, b`)
 	// zeroClick are answers beside the results: what they say is not about them.
@@ -28,7 +27,7 @@ var (
 // isPaid reports whether an element is an advertisement or within one.
 func isPaid(s *goquery.Selection) bool {
 	row := s.ClosestMatcher(webResult)
-	return s.ClosestMatcher(paid).Length() > 0 || row.FindMatcher(paidBadge).Length() > 0 || page.Labelled(row, words)
+	return s.ClosestMatcher(paid).Length() > 0 || row.FindMatcher(paidPart).Length() > 0 || page.Labelled(row, words)
 }
 
 // noneWords are a whole text that says that there are no results, and nothing

@@ -4,11 +4,10 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+	"unicode"
 
 	"github.com/PuerkitoBio/goquery"
 	"golang.org/x/net/html"
-
-	"github.com/nanoclaw/nanoclaw/services/search/internal/adapter"
 )
 
 // adCounters are where engines and those they sell for count the clicks on
@@ -45,7 +44,7 @@ func isPaid(u *url.URL) bool {
 	return false
 }
 
-// adLabels is what engines write on advertisements, in lower case.
+// adLabels is what engines write on advertisements.
 var adLabels = labels(`ad | advertisement | sponsored | sponsored link | sponsored result | promoted
 	| anzeige | werbung | gesponsert | annonce | sponsorisé | lien sponsorisé | anuncio | patrocinado | publicidad | anúncio | publicidade
 	| annuncio | sponsorizzato | advertentie | gesponsord | reklama | sponsorowane | reklam | annons | sponsrad | реклама
@@ -54,32 +53,62 @@ var adLabels = labels(`ad | advertisement | sponsored | sponsored link | sponsor
 func labels(list string) map[string]bool {
 	m := map[string]bool{}
 	for one := range strings.SplitSeq(list, "|") {
-		m[strings.TrimSpace(one)] = true
+		m[letters(one)] = true
 	}
 	return m
 }
+
+// letters are what is left of a label when it is not to be found: in small letters,
+// without dots, brackets, blanks and what nobody sees.
+func letters(s string) string {
+	return strings.ToLower(strings.Map(func(r rune) rune {
+		if unicode.IsLetter(r) || unicode.IsMark(r) || unicode.IsDigit(r) {
+			return r
+		}
+		return -1
+	}, s))
+}
+
+// maxLabelBytes is how long a label may be.
+const maxLabelBytes = 200
 
 // Labelled reports whether a row carries the label of an advertisement: an element
 // of it says that and nothing else. words are the elements in which the page that
 // the row leads to speaks: its title, its text, its links, its name.
 func Labelled(row *goquery.Selection, words goquery.Matcher) bool {
-	var walk func(*html.Node) bool
-	walk = func(n *html.Node) bool {
-		var own strings.Builder
+	is := func(s string) bool { return s != "" && len(s) <= maxLabelBytes && adLabels[letters(s)] }
+	var walk func(*html.Node) (text string, labelled bool)
+	walk = func(n *html.Node) (string, bool) {
+		var all, own strings.Builder
 		for c := range n.ChildNodes() {
 			switch {
 			case c.Type == html.TextNode:
 				own.WriteString(c.Data)
-			case c.Type == html.ElementNode && !Hidden(c) && !words.Match(c) && walk(c):
-				return true
+				all.WriteString(c.Data)
+			case c.Type == html.ElementNode && !Hidden(c) && !words.Match(c):
+				text, labelled := walk(c)
+				if labelled {
+					return "", true
+				}
+				all.WriteString(text)
 			}
 		}
-		return adLabels[strings.ToLower(strings.Trim(adapter.CleanText(own.String()), " ·•:|()[]"))]
+		text := all.String()
+		return text, is(own.String()) || is(text) || is(attribute(n, "aria-label"))
 	}
 	for _, n := range row.Nodes {
-		if walk(n) {
+		if _, labelled := walk(n); labelled {
 			return true
 		}
 	}
 	return false
+}
+
+func attribute(n *html.Node, name string) string {
+	for _, a := range n.Attr {
+		if a.Key == name {
+			return a.Val
+		}
+	}
+	return ""
 }

@@ -24,9 +24,23 @@ const (
 		use used using vs was we were what when where which who whom whose why will with would you your
 		der die das den dem des ein eine einer und oder ist sind von zu mit auf im am für wie was wer wo
 		le la les un une des du de et ou est sont en au aux avec pour par sur dans que qui
-		el los las una unos y o es son con por para del al como que`
+		el los las una unos y o es son con por para del al como que
+		il lo gli di da con su per tra fra che chi cosa come quando perché sono non della dei delle nel nella alla uno si
+		os as um uma do dos das em na nos nas por com sem quem onde porque são não se ao
+		de het een en of zijn voor met op aan bij naar om te dat wat wie waar wanneer waarom hoe je ik mijn niet ook als kan
+		och att ett det den är som för på av hur vad vem när varför jag inte og er et hvordan hva hvad hvor når hvorfor fra
+		na za po dla jak co kto gdzie kiedy dlaczego czy jest są się nie ile jaki jaka jakie przez oraz kdo kde kdy proč pro jsou ako čo
+		ve ile bir bu şu için mi mı mu mü ne nedir nasıl neden nerede hangi kaç yapılır olur și cu în pe din pentru ce cum unde când este nu
+		az és egy hogy hol mikor miért hogyan milyen ja ei miten mikä kuka missä milloin miksi là gì ở và của cho có không các những
+		ke dari yang untuk apa bagaimana mengapa adalah
+		и в во на с со к ко о об от до за по из у для при что как кто где когда почему зачем какой какая какие сколько это не ли или а но
+		і й та що як хто де коли чому який яка про від
+		και το τα η ο οι του της των σε με για από που πώς τι ποιος πότε γιατί είναι στο στη
+		في من على إلى الى عن مع ما ماذا هو هي كيف كيفية متى أين اين لماذا هل كم هذا هذه التي الذي أو و در از به با که چیست چگونه چطور چه کجا برای را است
+		של על את עם איך מה מי איפה מתי למה זה הוא היא לא או का के की में से को और है हैं क्या कैसे कब कहाँ क्यों कौन पर`
 	stopPairs = `的 是 在 了 和 有 我 你 他 不 这 那 の に は を が と で も 如何 怎么 怎样 什么 为什 哪些 哪个 哪里 多少 是否 可以 一个 我们 他们 你们 这个 那个 以及 或者 没有 不是 就是 的是 是什 么是 是不 有什 有哪 
-		です ます した して する ある いる こと から まで とは 方法`
+		です ます した して する ある いる こと から まで とは 方法
+		에서 으로 입니 니다 합니 무엇 어떻 떻게 언제 어디 하는 하기`
 )
 
 // Words, and pairs of characters, that stand in texts about anything.
@@ -35,9 +49,13 @@ const (
 		online home time times minute minutes hour hours day days week weeks month months year years one two three than rate rates record records example examples tips explained difference
 		meaning definition official website site page download help find read make work works need good better more
 		first last full open start using near today tomorrow now many much people way ways thing things want know
-		get getting keep keeps ever still also video pdf`
+		get getting keep keeps ever still also video pdf
+		beste besten preis preise kosten kostenlos machen meilleur meilleurs prix gratuit faire maison mejor mejores precio precios hacer casa
+		migliore migliori prezzo fare melhor melhores preço preços fazer grátis beste prijs maken zrobić cena najlepszy fiyat fiyatı yapımı tarifi
+		лучший лучшие купить цена цены отзывы скачать бесплатно онлайн рецепт рецепты дома сделать приготовить правильно сайт официальный видео фото`
 	weakPairs = `教程 攻略 推荐 排行 排名 行榜 最新 大全 官网 下载 免费 时间 价格 多少 区别 解析 技巧 意思 介绍 查询 流程 入门 详解 对比 
-		哪家 哪种 好吃 好用 使用 问题 解决 办法 一览 分析 学习 中国 おす すめ 一覧 ランキ ンキン キング 使い い方 比較`
+		哪家 哪种 好吃 好用 使用 问题 解决 办法 一览 分析 学习 中国 おす すめ 一覧 ランキ ンキン キング 使い い方 比較
+		만드 드는 방법 추천 가격 순위 후기 비교`
 )
 
 func setOf(lists ...string) map[string]bool {
@@ -171,7 +189,7 @@ func split(text string, singles bool) (set map[string]bool, scripts script) {
 		run = run[:0]
 	}
 	for _, r := range text {
-		if !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.Is(unicode.Mn, r) && r != '+' && r != '#' {
+		if !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r) && r != '+' && r != '#' {
 			flush()
 			continue
 		}
