@@ -67,12 +67,16 @@ func saysNone(in *goquery.Selection, found cascadia.Selector, asked string) bool
 func isMark(s *goquery.Selection, asked string) bool {
 	text, ok := shortText(s.Nodes[0])
 	text, asked = strings.ToLower(adapter.CleanText(text)), strings.ToLower(adapter.CleanText(asked))
-	if !ok || page.SaysNone(s, asked) == "" || s.ClosestMatcher(zeroClick).Length() > 0 || isPaid(s) || correction.Of(s, asked) != "" ||
-		saysMore(text, asked) {
+	if !ok || !s.IsMatcher(noResult) && !isNone(s, text, asked) || saysMore(text, asked) {
 		return false
 	}
-	// A text that stands in the query may be the query, shown once more.
-	return s.IsMatcher(noResult) || noneWords.MatchString(text) && !strings.Contains(asked, strings.TrimRight(text, ".!。")) &&
+	return page.SaysNone(s, asked) != "" && s.ClosestMatcher(zeroClick).Length() == 0 && !isPaid(s) && correction.Of(s, asked) == ""
+}
+
+// isNone reports whether the whole text of an element says that there are no
+// results. One that stands in the query may be the query, shown once more.
+func isNone(s *goquery.Selection, text, asked string) bool {
+	return noneWords.MatchString(text) && !strings.Contains(asked, strings.TrimRight(text, ".!。")) &&
 		s.ClosestMatcher(anyLink).Length() == 0 && s.FindMatcher(anyLink).Length() == 0
 }
 

@@ -62,6 +62,8 @@ func TestRowsOfOtherQueriesAreTold(t *testing.T) {
 		{"nor Portuguese ones", "como plantar jabuticaba em vaso", rows("Como baixar vídeos em casa", "Como fazer bolo", "Em que dia cai"), 0, true},
 		{"nor Arabic ones", "كيف تصنع القهوة", rows("كيف حالك", "كيف اعرف رقمي", "من هو"), 0, true},
 		{"nor Korean ones", "김치찌개 만드는 방법", rows("홈페이지 만드는 방법", "종이접기 방법", "이력서 쓰는 방법"), 0, true},
+		{"nor Thai ones", "วิธีทำต้มยำกุ้ง", rows("วิธีสมัครงาน", "วิธีลดน้ำหนัก", "วิธีโหลดแอป"), 0, true},
+		{"a Thai row has the words of its query", "วิธีทำต้มยำกุ้ง", rows("สูตรต้มยำกุ้งน้ำข้น"), 1, false},
 		{"signs of vowels are parts of a word", "दाल मखनी", rows("मौसम दिल्ली", "आज का सोना", "मोबाइल दाम"), 0, true},
 		{"a Hindi row has the words of its query", "दाल मखनी", rows("दाल मखनी रेसिपी"), 1, false},
 		{"a Tamil stranger is told", "தோசை மாவு", rows("தமிழ் செய்திகள்", "தங்கம் விலை", "மழை நிலவரம்"), 0, true},
