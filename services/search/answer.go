@@ -39,8 +39,7 @@ type answer struct {
 }
 
 // answer makes a search. An error is a *rpcerr.Error whose reason is the outcome
-// of the first engine that was meant to answer; the attempts are there all the
-// same.
+// of the engine that may answer soonest; the attempts are there all the same.
 func (s *Service) answer(ctx context.Context, p auth.Principal, q question, w watcher) (answer, error) {
 	checked, err := check(q, time.Now())
 	if err != nil {
@@ -165,7 +164,7 @@ func (s *Service) count(ctx context.Context, p auth.Principal) error {
 func (a answer) failure(ctx context.Context) *rpcerr.Error {
 	o := a.attempts[len(a.attempts)-1].outcome
 	if o.Code != outcome.Cancelled {
-		o = a.meant().outcome
+		o = a.soonest()
 	}
 	err := o.Err().WithMeta("attempts", a.trail())
 	if ctx.Err() != nil {
@@ -174,11 +173,21 @@ func (a answer) failure(ctx context.Context) *rpcerr.Error {
 	return err
 }
 
-// meant is the attempt that was meant to answer: the first one of an engine that
-// has the options asked for.
-func (a answer) meant() attempt {
-	i := slices.IndexFunc(a.attempts, func(at attempt) bool { return !at.skipped || at.outcome.Code != outcome.UnsupportedOption })
-	return a.attempts[max(i, 0)]
+// soonest is the outcome of the engine that may answer soonest, of several the
+// first: one whose allowance is used up says nothing about when a search works
+// again while others can be asked. Engines that lack options stand in front and
+// were never meant to answer.
+func (a answer) soonest() outcome.Outcome {
+	first := a.attempts[len(a.attempts)-1].outcome
+	for _, at := range slices.Backward(a.attempts) {
+		if at.skipped && at.outcome.Code == outcome.UnsupportedOption {
+			break
+		}
+		if at.outcome.Wait() <= first.Wait() {
+			first = at.outcome
+		}
+	}
+	return first
 }
 
 // trail names every attempt with its outcome: "bing=CHALLENGE, duckduckgo=TIMEOUT".

@@ -149,7 +149,11 @@ func notAdmitted(s health.Status) outcome.Outcome {
 	}
 	if !s.Until.IsZero() {
 		o.RetryAfter = max(time.Until(s.Until), 0)
-		o.Detail += ", for " + o.RetryAfter.Round(time.Second).String() + " more"
+		most := ""
+		if s.Phase == health.HalfOpen {
+			most = "at most "
+		}
+		o.Detail += ", for " + most + outcome.Span(o.RetryAfter) + " more"
 	} else if s.Reason == outcome.AuthFailed {
 		o.Detail += ", until the configuration is loaded again"
 	}

@@ -2,8 +2,6 @@ package search
 
 import (
 	"errors"
-	"fmt"
-	"time"
 
 	"google.golang.org/grpc/codes"
 
@@ -36,7 +34,7 @@ func toolFailure(err error) (toolkit.Result, error) {
 	}
 	message := refusal.Message()
 	if wait, ok := rpcerr.RetryDelay(refusal); ok {
-		message += fmt.Sprintf(" Wait about %d seconds.", int(wait/time.Second)+1)
+		message += " Wait about " + outcome.Span(wait) + "."
 	}
 	if code := outcome.Code(refusal.Reason()); missed(code) {
 		return toolkit.JSON(toolMiss{

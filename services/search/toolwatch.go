@@ -31,6 +31,8 @@ func (w *toldOf) finished(a attempt) {
 	switch {
 	case a.skipped:
 		w.tell(a.provider+" was "+a.outcome.Detail, 0)
+	case a.cached == cacheHit || a.cached == cacheStale:
+		w.tell("what "+a.provider+" answered before is at hand", 1)
 	case a.outcome.Code.HasResults():
 		w.tell(fmt.Sprintf("%s sent %d results", a.provider, len(a.page.Results)), 1)
 	case a.outcome.Code.Answered():

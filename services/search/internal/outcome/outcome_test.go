@@ -1,6 +1,7 @@
 package outcome
 
 import (
+	"math"
 	"net/http"
 	"strings"
 	"testing"
@@ -112,6 +113,18 @@ func TestStatusOfAnAPI(t *testing.T) {
 	for _, status := range []int{200, 202, 204} {
 		if o, failed := FromAPIStatus(status, nil, now); failed {
 			t.Errorf("%d is %s", status, o.Code)
+		}
+	}
+}
+
+func TestAWaitIsToldInWholeUnits(t *testing.T) {
+	for wait, want := range map[time.Duration]string{
+		-time.Second: "0 seconds", 0: "0 seconds", time.Millisecond: "1 second", time.Second: "1 second",
+		time.Second + 1: "2 seconds", 2 * time.Minute: "120 seconds", 2*time.Minute + 1: "3 minutes", time.Hour: "60 minutes",
+		2*time.Hour + time.Second: "3 hours", 48 * time.Hour: "48 hours", 1419704 * time.Second: "17 days", math.MaxInt64: "106752 days",
+	} {
+		if got := Span(wait); got != want {
+			t.Errorf("%s is %q, want %q", wait, got, want)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package outcome
 
 import (
 	"cmp"
+	"math"
 	"time"
 
 	"google.golang.org/grpc/codes"
@@ -15,6 +16,17 @@ const (
 	defaultRetry      = time.Minute
 	defaultQuotaRetry = time.Hour
 )
+
+// usualWaits are how long engines that do not say so take to answer again. What
+// only a person can correct takes for ever.
+var usualWaits = map[Code]time.Duration{
+	RateLimited: defaultRetry, QuotaExhausted: defaultQuotaRetry,
+	AuthFailed: math.MaxInt64, Config: math.MaxInt64, BadRequest: math.MaxInt64, UnsupportedOption: math.MaxInt64,
+}
+
+// Wait is how long it takes until the engine may answer; 0 when it may at once,
+// or when nobody knows.
+func (o Outcome) Wait() time.Duration { return cmp.Or(o.RetryAfter, usualWaits[o.Code]) }
 
 // rpcCodes are the statuses of failures. A refused key is the operator's, so
 // it is not UNAUTHENTICATED: the caller's own token is fine.
@@ -38,14 +50,8 @@ func (o Outcome) Err() *rpcerr.Error {
 		code = codes.Internal
 	}
 	err := rpcerr.New(code, string(o.Code), "%s", o.Code.Words())
-	switch o.Code {
-	case RateLimited:
-		return err.WithRetry(cmp.Or(o.RetryAfter, defaultRetry))
-	case QuotaExhausted:
-		return err.WithRetry(cmp.Or(o.RetryAfter, defaultQuotaRetry))
-	}
-	if o.RetryAfter > 0 {
-		return err.WithRetry(o.RetryAfter)
+	if wait := o.Wait(); wait > 0 && wait < math.MaxInt64 {
+		return err.WithRetry(wait)
 	}
 	return err
 }

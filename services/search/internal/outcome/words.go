@@ -1,5 +1,10 @@
 package outcome
 
+import (
+	"fmt"
+	"time"
+)
+
 // openQuestion ends every failure's words: a model that reads "blocked" as
 // "nothing found" tells its user that a thing does not exist.
 const openQuestion = " This says nothing about what exists: do not conclude that there are no results."
@@ -26,6 +31,22 @@ var words = map[Code]string{
 	Timeout:            "The search engine did not answer in time." + openQuestion + " Try again.",
 	Cancelled:          "The search was cancelled before there was an answer." + openQuestion,
 	Transport:          "The search engine could not be reached." + openQuestion + " Try again later.",
+}
+
+// Span is how long to wait, in words, rounded up to whole units.
+func Span(d time.Duration) string {
+	for _, u := range []struct {
+		unit time.Duration
+		name string
+	}{{24 * time.Hour, "days"}, {time.Hour, "hours"}, {time.Minute, "minutes"}} {
+		if d > 2*u.unit {
+			return fmt.Sprintf("%d %s", (d-1)/u.unit+1, u.name)
+		}
+	}
+	if d > 0 && d <= time.Second {
+		return "1 second"
+	}
+	return fmt.Sprintf("%d seconds", (max(d, 0)+time.Second-1)/time.Second)
 }
 
 // Words tells a model, or a person, what c means and what to do next.
