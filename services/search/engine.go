@@ -22,8 +22,8 @@ type engine struct {
 	adapter.Adapter
 	gate  *pacing.Gate
 	trust transport.Trust
-	// place names the engine as it is reached from here: for its queue and its
-	// health.
+	// place names the engine as it is reached from here, with the account: for its
+	// queue and its health.
 	place string
 	// setting names everything of its configuration that changes its answers.
 	setting string
@@ -40,11 +40,12 @@ func engines(cfg Config, limiter ratelimit.Limiter) map[string]*engine {
 		if !ok {
 			continue // cannot be: a test holds the lists together
 		}
-		place := placeOf(e.name, e.BaseURL, cfg.Egress)
 		s := e.settings
+		place := placeOf(e.name, e.BaseURL, cfg.Egress)
+		account := place + accountOf(s.Key)
 		out[e.name] = &engine{
-			Adapter: a, gate: pacing.New(limiter, "search/engine/"+place, e.gap(a.Capabilities().Scraped)),
-			trust: transport.Trust(e.BaseURL != ""), place: place, missing: lacks(a), keyGiven: s.Key != "",
+			Adapter: a, gate: pacing.New(limiter, "search/engine/"+account, e.gap(a.Capabilities().Scraped)),
+			trust: transport.Trust(e.BaseURL != ""), place: account, missing: lacks(a), keyGiven: s.Key != "",
 			setting: fmt.Sprintf("%s %q %q %q %q", place, s.Market, s.Model, s.Tool, s.Index),
 		}
 	}
@@ -70,6 +71,15 @@ func placeOf(name, baseURL, egress string) string {
 		place += " from " + egress
 	}
 	return place
+}
+
+// accountOf names the account of a key, without telling the key: a block or a used
+// up allowance is that of one account, and another key is another one.
+func accountOf(key string) string {
+	if key == "" {
+		return ""
+	}
+	return " as " + digest(key)
 }
 
 // judge says what an answer is to the query. When the engine searched for

@@ -1,6 +1,8 @@
 package search
 
 import (
+	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -8,6 +10,7 @@ import (
 
 	searchv1 "github.com/nanoclaw/nanoclaw/gen/go/nanoclaw/search/v1"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/cache"
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/config"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/ratelimit"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/rpcerr"
 	"github.com/nanoclaw/nanoclaw/services/search/internal/adapter"
@@ -157,6 +160,62 @@ func TestReplicasKnowOfEachOthersBlocksUnlessTheyLeaveElsewhere(t *testing.T) {
 			t.Errorf("asked %d, %d and %d times", atA.times("bing"), atB.times("bing"), atC.times("bing"))
 		}
 	})
+}
+
+// TestAnotherKeyIsAnotherAccount has services one after the other that share what
+// they know, as one that is started again with another configuration does.
+func TestAnotherKeyIsAnotherAccount(t *testing.T) {
+	shared, limiter := cache.NewMemory(1<<20), ratelimit.NewMemory()
+	usedUp := says(432, "{}")
+	answers := says(200, `{"query":"tea","results":[{"title":"tea","url":"https://tea.example/","content":"Tea.","score":1}]}`)
+	for _, c := range []struct {
+		name, key, query string
+		tavily           http.HandlerFunc
+		reason           string
+		asked            int
+	}{
+		{"a plan is used up", "OLD-KEY", "tea one", usedUp, "QUOTA_EXHAUSTED", 1},
+		{"its key is not used again", "OLD-KEY", "tea two", answers, "QUOTA_EXHAUSTED", 0},
+		{"another key is", "NEW-KEY", "tea three", answers, "", 1},
+		{"what was answered to one key is kept for all", "NEWER-KEY", "tea three", answers, "", 0},
+	} {
+		s, w, end := startInMemory(t, func(to *Config) { to.Adapter, to.Tavily.APIKey = "tavily", config.Secret(c.key) },
+			func(d *Deps) { d.Cache, d.Limiter = shared, limiter })
+		w.set("tavily", c.tavily)
+		if _, err := s.Search(as(t, "ann"), ask(c.query)); rpcerr.Reason(err) != c.reason || w.times("tavily") != c.asked {
+			t.Errorf("%s: asked %d times (%v)", c.name, w.times("tavily"), err)
+		}
+		if place := s.engines["tavily"].place; strings.Contains(place, c.key) {
+			t.Errorf("the key is in %q", place)
+		}
+		end()
+	}
+}
+
+func TestTheListHasTheOrderInWhichEnginesAreAskedNow(t *testing.T) {
+	s, w, end := startInMemory(t, func(c *Config) { c.Policy = nil })
+	defer end()
+	w.set("brave", says(401, "{}"))
+	w.set("tavily", says(200, `{"query":"tea","results":[{"title":"tea","url":"https://tea.example/","content":"Tea.","score":1}]}`))
+	for i, want := range []string{"brave_llm brave_web tavily bing duckduckgo", "tavily brave_llm brave_web bing duckduckgo"} {
+		list, err := s.ListProviders(as(t, "ann"), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var listed []string
+		for _, p := range list.Providers {
+			if p.Position > 0 {
+				listed = append(listed, p.Name)
+			}
+		}
+		got, err := s.Search(as(t, "ann"), ask(fmt.Sprint("tea ", i)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Join(listed, " ") != want || got.Attempts[0].Provider != listed[0] {
+			t.Errorf("listed are %v; asked was %s", listed, trail(got))
+		}
+	}
 }
 
 func TestTheProvidersAreListedWithoutTheirKeys(t *testing.T) {

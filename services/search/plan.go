@@ -44,7 +44,18 @@ func (s *Service) plan(ctx context.Context, q request) (plan, error) {
 	if err != nil {
 		return plan{}, err
 	}
-	all := map[string]candidate{}
+	ranked, all := s.rank(ctx, tiers, q)
+	able, unable := selection.Able(ranked)
+	p := plan{pick(all, able), pick(all, unable)}
+	if q.strict && len(p.able[0].lacking) > 0 {
+		return plan{}, unsupported(p.able)
+	}
+	return p, nil
+}
+
+// rank puts engines in the order in which they would be asked now.
+func (s *Service) rank(ctx context.Context, tiers [][]string, q request) (ranked []selection.Candidate, all map[string]candidate) {
+	all = map[string]candidate{}
 	ranks := make([][]selection.Candidate, len(tiers))
 	for i, tier := range tiers {
 		for _, name := range tier {
@@ -55,12 +66,7 @@ func (s *Service) plan(ctx context.Context, q request) (plan, error) {
 			})
 		}
 	}
-	able, unable := selection.Able(selection.Rank(ranks))
-	p := plan{pick(all, able), pick(all, unable)}
-	if q.strict && len(p.able[0].lacking) > 0 {
-		return plan{}, unsupported(p.able)
-	}
-	return p, nil
+	return selection.Rank(ranks), all
 }
 
 func (s *Service) candidate(ctx context.Context, e *engine, q request) (candidate, time.Duration) {

@@ -19,7 +19,7 @@ func (s *Service) ListProviders(ctx context.Context, _ *searchv1.ListProvidersRe
 	if _, err := auth.Require(ctx); err != nil {
 		return nil, err
 	}
-	order := s.order()
+	order := s.order(ctx)
 	names := slices.Clone(order)
 	for _, name := range catalog.Names() {
 		if !slices.Contains(names, name) {
@@ -36,14 +36,19 @@ func (s *Service) ListProviders(ctx context.Context, _ *searchv1.ListProvidersRe
 	return out, nil
 }
 
-// order are the engines that a search of English words asks when nobody names
+// order are the engines that a search of English words asks now when nobody names
 // one.
-func (s *Service) order() []string {
+func (s *Service) order(ctx context.Context) []string {
 	tiers, err := s.rules.Tiers(selection.Request{Language: "en"})
 	if err != nil {
 		return nil // none is set up: each of them says so
 	}
-	return slices.Concat(tiers...)
+	ranked, _ := s.rank(ctx, tiers, request{asked: adapter.Query{Text: "search"}})
+	names := make([]string, len(ranked))
+	for i, c := range ranked {
+		names[i] = c.Name
+	}
+	return names
 }
 
 func (s *Service) provider(ctx context.Context, e *engine, now time.Time) *searchv1.SearchProvider {
