@@ -145,6 +145,7 @@ func explainStatus(s *status.Status) string {
 // tryAgain adds after which time to try again, to words that may say already that
 // one should.
 func tryAgain(text string, wait time.Duration) string {
+	wait = (wait + time.Second - 1).Truncate(time.Second)
 	for _, said := range []string{"Try again.", "Try again in a moment."} {
 		if rest, ok := strings.CutSuffix(text, said); ok {
 			return rest + fmt.Sprintf("Try again in %s.", wait)

@@ -153,8 +153,8 @@ func (c *cli) search(ctx context.Context, client searchv1.SearchServiceClient, o
 			if err := c.printResults(res, o.explain); err != nil {
 				return err
 			}
-			if o.mode.value == "fused" && len(res.GetResults()) > 0 && !confirmable(res) {
-				c.note("several engines were wanted and one answered, so no result is confirmed by another")
+			if o.mode.value == "fused" && indexes(res) == 1 {
+				c.note("several engines were wanted; these results are of one index alone, so none is confirmed by another")
 			}
 			if o.explain {
 				c.notSetUp(ctx, client)

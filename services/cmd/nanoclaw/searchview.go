@@ -47,15 +47,16 @@ func (c *cli) printResults(res *searchv1.SearchResponse, explain bool) error {
 	return nil
 }
 
-// confirmable reports whether more than one engine sent results.
-func confirmable(res *searchv1.SearchResponse) bool {
-	sent := 0
-	for _, a := range res.GetAttempts() {
-		if a.GetResultCount() > 0 {
-			sent++
+// indexes is how many independent indexes the results are of. Two engines that
+// show one index are one witness.
+func indexes(res *searchv1.SearchResponse) int {
+	seen := map[string]bool{}
+	for _, r := range res.GetResults() {
+		for _, s := range r.GetSources() {
+			seen[s.GetFamily()] = true
 		}
 	}
-	return sent > 1
+	return len(seen)
 }
 
 // dated is the snippet of a result behind its date.
@@ -94,7 +95,8 @@ func (c *cli) aboutAnswer(res *searchv1.SearchResponse) {
 		c.note("the domain filter took out %s", plural(int(n), "result"))
 	}
 	if len(res.GetResults()) == 0 {
-		c.note("no results: %s", res.GetOutcome())
+		words, _, _ := strings.Cut(res.GetMarkdown(), "\n")
+		c.note("no results: %s. %s", res.GetOutcome(), strings.TrimPrefix(words, "No results: "))
 	}
 	if cost := res.GetCostUsd(); cost > 0 {
 		c.note("the search cost $%.4g", cost)
@@ -110,17 +112,29 @@ func (c *cli) printAttempt(a *searchv1.Attempt, explain bool) {
 	case a.GetSkipped():
 		return
 	}
-	line := fmt.Sprintf("%s: %s, %s in %d ms", a.GetProvider(), a.GetOutcome(), plural(int(a.GetResultCount()), "result"), a.GetLatencyMs())
+	line := a.GetProvider() + ": " + a.GetOutcome()
+	if answered(a) { // nobody counts what is no answer
+		line += ", " + plural(int(a.GetResultCount()), "result")
+	}
+	line += fmt.Sprintf(" in %d ms", a.GetLatencyMs())
 	if a.GetDetail() != "" {
 		line += " (" + a.GetDetail() + ")"
 	}
-	if a.GetCache() == "HIT" || a.GetCache() == "STALE" {
+	switch a.GetCache() {
+	case "HIT":
 		line += ", from the cache"
+	case "STALE":
+		line += ", an old answer"
 	}
 	if explain {
 		line += details(a)
 	}
 	c.note("%s", line)
+}
+
+// answered reports whether an engine answered, be it with nothing.
+func answered(a *searchv1.Attempt) bool {
+	return strings.HasPrefix(a.GetOutcome(), "OK") || strings.HasPrefix(a.GetOutcome(), "EMPTY_")
 }
 
 // details is what only an explanation tells of an attempt.

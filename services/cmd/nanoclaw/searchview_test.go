@@ -2,6 +2,7 @@ package main
 
 import (
 	"testing"
+	"time"
 
 	searchv1 "github.com/nanoclaw/nanoclaw/gen/go/nanoclaw/search/v1"
 )
@@ -45,5 +46,38 @@ func TestAServerThatSpeaksAnotherLanguageIsSaidTo(t *testing.T) {
 	const message = `health check: rpc error: code = Unauthenticated desc = unexpected HTTP status code received from server: 401 (Unauthorized)`
 	if got := dialProblem(message); got != "what answers there speaks HTTP and not gRPC" {
 		t.Error(got)
+	}
+}
+
+func TestAWaitIsToldInWholeSeconds(t *testing.T) {
+	for wait, want := range map[time.Duration]string{
+		time.Millisecond: "Full. Try again in 1s.", 3 * time.Second: "Full. Try again in 3s.", 8*time.Minute + 3564*time.Millisecond: "Full. Try again in 8m4s.",
+	} {
+		if got := tryAgain("Full.", wait); got != want {
+			t.Errorf("%s: %q, want %q", wait, got, want)
+		}
+	}
+}
+
+func TestEnginesThatShowOneIndexAreOneWitness(t *testing.T) {
+	result := func(families ...string) *searchv1.SearchResult {
+		r := &searchv1.SearchResult{}
+		for _, f := range families {
+			r.Sources = append(r.Sources, &searchv1.ResultSource{Family: f})
+		}
+		return r
+	}
+	for _, c := range []struct {
+		name    string
+		results []*searchv1.SearchResult
+		want    int
+	}{
+		{"no results", nil, 0},
+		{"two engines of one index", []*searchv1.SearchResult{result("bing", "bing"), result("bing")}, 1},
+		{"a result of each of two", []*searchv1.SearchResult{result("bing"), result("brave")}, 2},
+	} {
+		if got := indexes(&searchv1.SearchResponse{Results: c.results}); got != c.want {
+			t.Errorf("%s: %d, want %d", c.name, got, c.want)
+		}
 	}
 }
