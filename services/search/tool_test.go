@@ -188,6 +188,17 @@ func TestFailuresAreWordsForTheModel(t *testing.T) {
 	}
 }
 
+func TestTheWaitForTheNextSearchIsASentenceOfItsOwn(t *testing.T) {
+	s := start(t, func(c *Config) {
+		c.Bing, c.CallsPerMinute = engineAt(t, says(200, bingPage("tea", "https://tea.example/"))), 1
+	})
+	c := provider(t, s)
+	_ = call(t, c, `{"query":"tea"}`)
+	if out := call(t, c, `{"query":"tea"}`); !out.IsError || !strings.Contains(out.ContentJSON, "the results you have. Wait about 60 seconds.") {
+		t.Errorf("error %t: %s", out.IsError, out.ContentJSON)
+	}
+}
+
 func TestACountOutOfRangeIsClampedWithANote(t *testing.T) {
 	s := start(t, func(c *Config) { c.Bing = engineAt(t, says(200, bingPage("tea", "https://tea.example/"))) })
 	out := call(t, provider(t, s), `{"query":"tea","max_results":50}`)

@@ -2,6 +2,7 @@ package search
 
 import (
 	"errors"
+	"strings"
 
 	"google.golang.org/grpc/codes"
 
@@ -34,7 +35,7 @@ func toolFailure(err error) (toolkit.Result, error) {
 	}
 	message := refusal.Message()
 	if wait, ok := rpcerr.RetryDelay(refusal); ok {
-		message += " Wait about " + outcome.Span(wait) + "."
+		message = strings.TrimSuffix(message, ".") + ". Wait about " + outcome.Span(wait) + "."
 	}
 	if code := outcome.Code(refusal.Reason()); missed(code) {
 		return toolkit.JSON(toolMiss{

@@ -96,7 +96,7 @@ func (c *cli) aboutAnswer(res *searchv1.SearchResponse) {
 	}
 	if len(res.GetResults()) == 0 {
 		words, _, _ := strings.Cut(res.GetMarkdown(), "\n")
-		c.note("no results: %s. %s", res.GetOutcome(), strings.TrimPrefix(words, "No results: "))
+		c.note("%s: %s", res.GetOutcome(), words)
 	}
 	if cost := res.GetCostUsd(); cost > 0 {
 		c.note("the search cost $%.4g", cost)
