@@ -19,7 +19,7 @@ var words = map[Code]string{
 
 	DecoySuspected:     "The search engine sent results of other queries instead of an answer to this one, so they were thrown away." + openQuestion + " Reword the query or try again later.",
 	Challenge:          "The search engine blocked the request with a captcha or a refusal." + openQuestion + " Try again later, or fetch a page that you already know.",
-	RateLimited:        "The search engine takes no more requests for the moment." + openQuestion + " Wait before searching again.",
+	RateLimited:        "The search engine may not be asked more often for the moment." + openQuestion + " Wait before searching again.",
 	QuotaExhausted:     "The allowance with the search engine is used up." + openQuestion + " Searching works again with its next period, or when the operator raises it.",
 	AuthFailed:         "The search engine refused the credentials of this installation." + openQuestion + " The operator has to renew the key.",
 	BadRequest:         "The search engine refused the request as malformed." + openQuestion + " Simplify the query.",
