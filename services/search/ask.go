@@ -29,6 +29,8 @@ type asked struct {
 	skipped bool
 	// pace says that it was skipped since its turn is too far away for who asked.
 	pace bool
+	// kept says that the answer was there already.
+	kept bool
 }
 
 // share asks an engine, once for all who want to know the same at the same time.
@@ -48,6 +50,8 @@ func (s *Service) share(ctx context.Context, e *engine, q request, key string) (
 			return without(transport.Failure(err)), joined
 		case joined && got.pace && got.answer.Outcome.RetryAfter > 0 && got.answer.Outcome.RetryAfter <= s.patience(ctx):
 			continue // whoever came first had no time to wait for the turn
+		case got.kept && q.cache != cacheUse:
+			continue // whoever came first was content with it
 		}
 		return got, joined
 	}
@@ -64,6 +68,12 @@ func (s *Service) patience(ctx context.Context) time.Duration {
 // ask puts one question to an engine, unless something speaks against asking it
 // now. It learns from the answer and keeps it.
 func (s *Service) ask(ctx context.Context, e *engine, q request, key string, wait time.Duration) *asked {
+	// An equal question may have ended between the look into the cache and this one.
+	if q.cache == cacheUse {
+		if answer, age := s.answers.Get(ctx, key, q.asked); age == answercache.Fresh {
+			return &asked{answer: answer, kept: true}
+		}
+	}
 	pass, status, err := s.health.Admit(ctx, e.place)
 	if err != nil {
 		return without(transport.Failure(context.Cause(ctx)))

@@ -107,6 +107,9 @@ func (s *Service) answerOf(ctx context.Context, e candidate, q request, w watche
 	}
 	got, joined := s.share(ctx, e.engine, q, key)
 	a.skipped, a.joined = got.skipped, joined
+	if got.kept {
+		a.cached = cacheHit
+	}
 	if got.billed.CompareAndSwap(false, true) {
 		a.cost = got.cost
 	}

@@ -12,7 +12,9 @@ import (
 	"google.golang.org/grpc/codes"
 
 	searchv1 "github.com/nanoclaw/nanoclaw/gen/go/nanoclaw/search/v1"
+	"github.com/nanoclaw/nanoclaw/services/internal/platform/cache"
 	"github.com/nanoclaw/nanoclaw/services/internal/platform/rpcerr"
+	"github.com/nanoclaw/nanoclaw/services/search/internal/answercache"
 )
 
 func TestAnAnswerIsGoodForMinutes(t *testing.T) {
@@ -216,4 +218,36 @@ func TestAQuestionEndsWithTheLastWhoWaitsForIt(t *testing.T) {
 			t.Error("callers who leave count against the engine")
 		}
 	})
+}
+
+// TestAQuestionThatWasAnsweredAMomentAgoIsNotPutAgain looks into the cache just
+// before the answer of an equal question comes.
+func TestAQuestionThatWasAnsweredAMomentAgoIsNotPutAgain(t *testing.T) {
+	s, w, end := startInMemory(t, func(c *Config) { c.Adapter = "bing" })
+	defer end()
+	w.set("bing", says(200, bingPage("tea guide", "https://tea.example/")))
+	late := &lateCache{Cache: cache.NewMemory(1 << 20)}
+	s.answers = answercache.New(late)
+	if _, err := s.Search(as(t, "ann"), ask("tea guide")); err != nil {
+		t.Fatal(err)
+	}
+	late.misses = 1
+	got, err := s.Search(as(t, "ann"), ask("tea guide"))
+	if err != nil || found(got) != "tea" || got.Attempts[0].Cache != "HIT" || w.times("bing") != 1 {
+		t.Errorf("%v after %d questions (%v)", got.GetAttempts(), w.times("bing"), err)
+	}
+}
+
+// lateCache does not yet find what is asked of it.
+type lateCache struct {
+	cache.Cache
+	misses int
+}
+
+func (c *lateCache) Get(ctx context.Context, key string) ([]byte, bool, error) {
+	if c.misses > 0 {
+		c.misses--
+		return nil, false, nil
+	}
+	return c.Cache.Get(ctx, key)
 }
