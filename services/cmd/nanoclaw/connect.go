@@ -99,8 +99,11 @@ func (p *peer) explain(err error) error {
 
 // dialProblem is what the network said, without what gRPC puts around it.
 func dialProblem(message string) string {
-	if strings.Contains(message, "unexpected HTTP status code") {
+	switch {
+	case strings.Contains(message, "unexpected HTTP status code"):
 		return "what answers there speaks HTTP and not gRPC"
+	case strings.Contains(message, "no children to pick from"), strings.Contains(message, "produced zero addresses"):
+		return "its name leads to no address"
 	}
 	if _, inner, found := strings.Cut(message, "Error while dialing: "); found {
 		return strings.TrimSuffix(inner, `"`)

@@ -42,10 +42,18 @@ func TestWhoWasNotAskedIsToldApart(t *testing.T) {
 	}
 }
 
-func TestAServerThatSpeaksAnotherLanguageIsSaidTo(t *testing.T) {
-	const message = `health check: rpc error: code = Unauthenticated desc = unexpected HTTP status code received from server: 401 (Unauthorized)`
-	if got := dialProblem(message); got != "what answers there speaks HTTP and not gRPC" {
-		t.Error(got)
+func TestWhyAServerDoesNotAnswerIsSaidInPlainWords(t *testing.T) {
+	for _, c := range []struct{ message, want string }{
+		{`health check: rpc error: code = Unauthenticated desc = unexpected HTTP status code received from server: 401 (Unauthorized)`,
+			"what answers there speaks HTTP and not gRPC"},
+		{`connection error: desc = "transport: Error while dialing: dial tcp 127.0.0.1:1: connect: connection refused"`,
+			"dial tcp 127.0.0.1:1: connect: connection refused"},
+		{"no children to pick from", "its name leads to no address"},
+		{"name resolver error: produced zero addresses", "its name leads to no address"},
+	} {
+		if got := dialProblem(c.message); got != c.want {
+			t.Errorf("%s: %q", c.message, got)
+		}
 	}
 }
 

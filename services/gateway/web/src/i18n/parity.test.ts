@@ -36,4 +36,7 @@ describe('words', () => {
     const latin = [...chinese].filter(([path, text]) => !/\p{Script=Han}/u.test(String(text)) && !wordless(text) && text !== english.get(path))
     expect(latin).toEqual([])
   })
+  it('Chinese texts have Chinese marks', () => {
+    expect([...chinese].filter(([, text]) => /\p{Script=Han}[,:;?!()]|[,:;?!()]\p{Script=Han}/u.test(String(text)))).toEqual([])
+  })
 })
