@@ -22,6 +22,9 @@ var unseen = map[atom.Atom]bool{
 	atom.Script: true, atom.Style: true, atom.Noscript: true, atom.Template: true, atom.Head: true,
 }
 
+// Unseen reports whether browsers show nothing of a node, whatever it carries.
+func Unseen(n *html.Node) bool { return n.Type == html.ElementNode && unseen[n.DataAtom] }
+
 // page is what a page shows, in lower case.
 type page struct {
 	doc      *goquery.Document
@@ -70,7 +73,7 @@ func visibleText(doc *goquery.Document) string {
 			b.WriteByte(' ')
 			return
 		}
-		if n.Type == html.ElementNode && unseen[n.DataAtom] {
+		if Unseen(n) {
 			return
 		}
 		for c := range n.ChildNodes() {

@@ -62,11 +62,7 @@ var hiding = []string{"is-hidden", "b_hide", "hidden", "hide"}
 // Hidden reports whether a node is one that browsers do not show, by what it is
 // and carries itself.
 func Hidden(n *html.Node) bool {
-	if n.Type != html.ElementNode {
-		return false
-	}
-	switch n.DataAtom {
-	case atom.Script, atom.Style, atom.Noscript, atom.Template, atom.Select:
+	if classify.Unseen(n) || n.DataAtom == atom.Select {
 		return true
 	}
 	return slices.ContainsFunc(n.Attr, func(a html.Attribute) bool {
